@@ -1,4 +1,4 @@
-"""The lattice of Adult: time, memory and the ratio per node to a plain group-by; negotiation over it.
+"""The lattice of Adult: time, memory and the ratio per node to a plain group-by.
 
     python benchmarks/lattice.py [--data FOLDER] [--nodes 40] [--anjana PYTHON] [--json FILE]
 
@@ -8,10 +8,6 @@ text, and pycanon computing the k of it. anjana pins other versions of numpy and
 interpreter of an environment that has it; it walks a greedy path to k = 10, and its time is divided by the tables
 that it looked at.
 
-Then 28 requests like those of Pilalidou and Vassiliadis (SSDBM 2012): 3 to 6 quasi-identifiers, k 3, 10, 50 and
-l 3, 6, 9 with limits at half the heights, k 10 also with limits below the roots; at most 0.5 % of the records
-suppressed.
-
 Everything runs on one core; times are those of the CPU.
 """
 
@@ -20,7 +16,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -41,11 +36,8 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.levels import levels_of
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.negotiation import Request, negotiate
 
 EIGHT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
-SIX = ("age", "workclass", "education", "marital-status", "native-country", "race")
-CRITERIA = ((3, 1), (10, 1), (50, 1), (1, 3), (1, 6), (1, 9))
 _ANJANA = """
 import csv, json, sys, time
 import numpy as np, pandas as pd, pycanon.anonymity, anjana.anonymity
@@ -168,32 +160,6 @@ def _recoded(rows: Rows, lattice: Lattice, node: int) -> list[np.ndarray[Any, An
     return columns
 
 
-def requests(data: Path) -> list[dict[str, Any]]:
-    """Return the time and the visited nodes of 28 requests."""
-    found = []
-    for count in (3, 4, 5, 6):
-        attributes, rows = adult_rows(data, SIX[:count], ("occupation",))
-        lattice = built(attributes, rows)
-        tops = lattice.shape.tops
-        half, high = tuple((top + 1) // 2 for top in tops), tuple(max(top - 1, 1) for top in tops)
-        asked = [(*criteria, "half", half) for criteria in CRITERIA] + [(10, 1, "below roots", high)]
-        for k, values, limits, vector in asked:
-            request = Request(k, vector, lattice.records // 200, values)
-            answer = negotiate(lattice, request)
-            found.append(
-                {
-                    "attributes": count,
-                    "nodes": lattice.shape.nodes,
-                    "asked": f"k {k}" if values == 1 else f"l {values}",
-                    "limits": limits,
-                    "answer": "exact" if answer.exact else "relaxed",
-                    "visited": answer.visited,
-                    "milliseconds": 1000 * seconds(lambda own=lattice, what=request: negotiate(own, what), 9),  # type: ignore[misc]
-                }
-            )
-    return found
-
-
 def show(rows: Sequence[dict[str, Any]]) -> None:
     """Print rows as a table."""
     if not rows:
@@ -225,11 +191,7 @@ def main() -> int:
     for each in others:
         each["ratio"] = each["milliseconds a node"] / whole[0]["milliseconds a node"]
     show(others)
-    asked = requests(given.data)
-    show(asked)
-    middle = statistics.median(each["milliseconds"] for each in asked)
-    print(f"median of {len(asked)} answers: {middle:.3f} ms")
-    write_json(given.json, {"machine": about, "lattice": whole, "beside": others, "requests": asked})
+    write_json(given.json, {"machine": about, "lattice": whole, "beside": others})
     return 0
 
 

@@ -1,7 +1,8 @@
 """The conditions that forbid a run, each with the name under which it can be accepted.
 
-`stream-anon check` and `stream-anon run` ask for the same ones. A condition that somebody accepts, by `run
---accept-risk NAME` or `kafka.accept_risks`, is named in every certificate.
+`stream-anon check` and `stream-anon run` ask for the same ones. Those that records and policy alone tell, see
+`judging.prohibitions`, forbid the release of files, of frames and in hosts too. A condition that somebody accepts,
+by `--accept-risk NAME` or `kafka.accept_risks`, is named in every certificate.
 """
 
 from __future__ import annotations

@@ -153,3 +153,7 @@ class Overtaken(BrokerError):  # noqa: N818 - named after what happened
 
 class Recreated(BrokerError):  # noqa: N818 - named after what happened
     """An input topic was deleted and created anew: this window's records are gone. Nothing was published."""
+
+
+class SuppressionWarning(UserWarning):
+    """Many rows of a frame are left out of its release."""

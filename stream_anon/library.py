@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,9 @@ from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.frames import anonymize_frame
-from stream_anon.files.incoming import Incoming
+from stream_anon.files.incoming import Incoming, is_whole
 from stream_anon.files.rejects import faults_of
+from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata import policy as _policy
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Codec
@@ -120,6 +121,13 @@ class Anonymizer:
     ----------
     policy
         From `Policy.load`, or built from `stream_anon.microdata`.
+    accept_risks
+        Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
+
+    Notes
+    -----
+    Before a release that holds records is handed out, all records that came so far are judged, by the conditions of
+    `stream-anon check`. What `add` is given as a whole, such as a list or a frame, is judged as a whole.
 
     Examples
     --------
@@ -128,11 +136,12 @@ class Anonymizer:
     ...     publish(release.records)
     """
 
-    def __init__(self, policy: _policy.Policy) -> None:
+    def __init__(self, policy: _policy.Policy, *, accept_risks: Collection[str] = ()) -> None:
+        _policy.require_policy(policy)
         self._policy = policy
         self._codec = codec_of(policy)
         self._incoming = Incoming(policy)
-        self._anonymization = Anonymization(policy)
+        self._anonymization = Anonymization(policy, accept_risks=conditions_of(accept_risks))
         self._unfinished = False  # whether an iterator of `add` was given and not read to its end
 
     def add(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[AnonymousRelease]:
@@ -158,14 +167,19 @@ class Anonymizer:
             For a frame, if pyarrow or narwhals is not installed.
         RuntimeError
             If what an earlier `add` returned was not read to its end.
+        Refused
+            While the iterator is read, if a condition forbids a release.
         """
         self._refuse_unfinished()
         batches = self._incoming.batches(records)
         self._unfinished = True
-        return self._added(batches)
+        return self._added(batches, is_whole(records))
 
-    def _added(self, batches: Iterator[CodedBatch]) -> Iterator[AnonymousRelease]:
+    def _added(self, batches: Iterable[CodedBatch], whole: bool) -> Iterator[AnonymousRelease]:
         try:
+            if whole:
+                batches = list(batches)
+                self._anonymization.look_ahead(batches)
             for batch in batches:
                 yield from self._releases(self._anonymization.add(batch))
         except Exception:
@@ -180,12 +194,17 @@ class Anonymizer:
         ------
         RuntimeError
             If what an earlier `add` returned was not read to its end.
+        Refused
+            While the iterator is read, if a condition forbids the release.
         """
         self._refuse_unfinished()
         return self._releases(self._anonymization.close())
 
     def _releases(self, releases: Iterable[CertifiedRelease]) -> Iterator[AnonymousRelease]:
-        return (AnonymousRelease(certified, self._policy, self._codec) for certified in releases)
+        for certified in releases:
+            if certified.release.released:
+                self._anonymization.raise_if_forbidden(OF_CALL)
+            yield AnonymousRelease(certified, self._policy, self._codec)
 
     def _refuse_unfinished(self) -> None:
         if self._unfinished:

@@ -44,7 +44,7 @@ class Line(StrEnum):
     COMPILING = (
         "compiling",
         "info",
-        "No cache holds the kernels of this policy: they are compiled, once after an install.",
+        "No cache holds all kernels of this policy: they are compiled, and kept for the next start.",
         (
             "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: "
             "see `NUMBA_CACHE_DIR` in docs/install.md."
@@ -248,6 +248,18 @@ class Line(StrEnum):
         "error",
         "No record of the first window has a value of a declared field: nothing is published, the worker ends.",
         "Runbook attribute-missing: correct the name or the path, and start again. Nothing was published.",
+    )
+    ATTRIBUTE_VANISHED = (
+        "attribute-vanished",
+        "warning",
+        "Attributes that came in earlier windows come in no record any more; null is published for all.",
+        "Runbook attribute-missing: ask the producers whether they renamed or dropped them. Said once.",
+    )
+    ATTRIBUTE_BACK = (
+        "attribute-back",
+        "info",
+        "Attributes that had vanished have values again.",
+        "Nothing; records that were released meanwhile stay without them.",
     )
     SUPPRESSED_TOO_MANY = (
         "suppressed-too-many",

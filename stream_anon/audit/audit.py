@@ -7,12 +7,14 @@ window is judged under its own policy, whose document stands beside the certific
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import inf
+from typing import Any
 
 from stream_anon.audit.chain import Chain
 from stream_anon.audit.findings import Findings
+from stream_anon.audit.formats.series import MOST, DecodedSeries, Series, in_series
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.ranges import Ranges
@@ -117,9 +119,7 @@ class Audit:
         window = self._open.get(batch)
         if window is None:
             window = self._open[batch] = WindowRecords()
-        window.timestamp = timestamp if window.timestamp is None else window.timestamp
-        if not bare or (timestamp is not None and (timestamp % 1000 or timestamp != window.timestamp)):
-            self._findings.add(Kind.METADATA, batch)
+        self._check_metadata(window, batch, timestamp, bare=bare)
         if batch not in self._waiting:
             self._hold(window, batch, record)
             return
@@ -127,6 +127,31 @@ class Audit:
         judge.records.add(window, batch, record)
         if window.records >= certificate.released:
             self._settle(batch)
+
+    def add_series(
+        self, batch: str | None, series: Series, timestamp: int | None = None, *, bare: bool = True
+    ) -> None:
+        """Count released records that follow one another with one header and one time; see `add_record`."""
+        if batch is None or batch not in self._waiting or len(series) > self._missing(batch):
+            for record in series:
+                self.add_record(batch, record, timestamp, bare=bare)
+            return
+        window, (certificate, judge) = self._open[batch], self._waiting[batch]
+        self._seen["records"] += len(series)
+        for _ in range(len(series)):
+            self._check_metadata(window, batch, timestamp, bare=bare)
+        judge.records.add_series(window, batch, series)
+        if window.records >= certificate.released:
+            self._settle(batch)
+
+    def _missing(self, batch: str) -> int:
+        """Return how many records are still to come of a window whose certificate is known."""
+        return self._waiting[batch][0].released - self._open[batch].records
+
+    def _check_metadata(self, window: WindowRecords, batch: str, timestamp: int | None, *, bare: bool) -> None:
+        window.timestamp = timestamp if window.timestamp is None else window.timestamp
+        if not bare or (timestamp is not None and (timestamp % 1000 or timestamp != window.timestamp)):
+            self._findings.add(Kind.METADATA, batch)
 
     def add_stray(self, record: Decoded) -> None:
         """Count a record that belongs to no certificate."""
@@ -220,6 +245,7 @@ class Audit:
             checked=CHECKED,
             trusted=TRUSTED,
             kinds=self._findings.totals(),
+            disclosed=self._findings.disclosed,
             periods=periods,
             accepted=dict(sorted(self._periods.accepted.items())),
             removed=self._removed,
@@ -277,8 +303,8 @@ class Audit:
         self._seen["classes"] += len(certificate.classes)
         self._waiting[batch] = (certificate, judge)
         window = self._open.setdefault(batch, WindowRecords())
-        for record in self._let_go(window):
-            judge.records.add(window, batch, record)
+        for series in in_series(self._let_go(window)):
+            judge.records.add_series(window, batch, series)
         if window.records >= certificate.released:
             self._settle(batch)
 
@@ -321,8 +347,8 @@ class Audit:
         count = window.records + len(held)
         removed = window.timestamp is not None and window.timestamp / 1000 <= horizon
         judge = self._judges.suspicious if removed else self._judges.given
-        for record in held:
-            judge.records.add(window, batch, record)
+        for series in in_series(held):
+            judge.records.add_series(window, batch, series)
         if removed:
             self._removed.uncertified += count
             return
@@ -334,7 +360,8 @@ class Audit:
 def audit_in_order(
     policy: Policy,
     parts: Iterable[bytes],
-    records: Iterable[Decoded],
+    records: Iterable[Any],
+    series: Callable[[Sequence[Any]], Series] = DecodedSeries,
     *,
     reads: TopicTest | None = None,
     stretch: Stretch | None = None,
@@ -350,17 +377,22 @@ def audit_in_order(
     parts
         Parts of policy documents and of certificates, in the order of their windows.
     records
-        Decoded records, None for one that is no object.
+        Released records; decoded ones, None for one that is no object, unless `series` says otherwise.
+    series
+        Makes a series of some of them.
     reads, stretch
         See `Audit`.
     """
     audit = Audit(policy, reads=reads, stretch=stretch)
-    waiting: Iterator[Decoded] = iter(records)
+    waiting = iter(records)
     for part in parts:
         read = audit.add_part(part)
         if read is not None and read.part == read.parts:
-            for record in islice(waiting, read.released):
-                audit.add_record(read.batch, record)
-    for record in waiting:
-        audit.add_stray(record)
+            left = read.released
+            while left > 0 and (some := list(islice(waiting, min(left, MOST)))):
+                audit.add_series(read.batch, series(some))
+                left -= len(some)
+    while some := list(islice(waiting, MOST)):
+        for record in series(some):
+            audit.add_stray(record)
     return audit.finish()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 import msgspec
 
+from stream_anon.audit.formats.series import Layout, Series
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.reading import ByLabel, ByNumber
 from stream_anon.microdata.output.members import flat_path
@@ -21,6 +23,8 @@ _MOST_REMEMBERED = 100_000
 _UNSPOKEN = {"unreadable": None}
 _MOMENTS: Mapping[str, type[dt.date]] = {"date": dt.date, "timestamp": dt.datetime, "local-timestamp": dt.datetime}
 
+ColumnValues = Callable[[Attribute | None, Sequence[Any]], Sequence[Any]]
+_NUMBER = re.compile("-?(?:0|[1-9][0-9]{0,14})([.][0-9]{1,15})?")
 _Spelling = Mapping[str, tuple[Attribute, str | None]]
 """What columns stand for, by their names: an attribute, and of two columns of one which end they hold."""
 
@@ -42,10 +46,29 @@ class _Columns:
         self._declared = {attribute.path for attribute in policy.published}
         ends = Counter(spelling[name][0].name for name in names if name in spelling)
         self._columns: list[tuple[str, Attribute | None, str | None]] = []
+        self._places: dict[Layout, list[int] | None] = {}
         for name in names:
             attribute, end = spelling.get(name, (None, None))
             halved = attribute is not None and end is not None and ends[attribute.name] != len(ENDS)
             self._columns.append((name, None, None) if halved else (name, attribute, end))
+
+    def values(
+        self, rows: Sequence[Sequence[Any]], values: ColumnValues, layout: Layout
+    ) -> list[Sequence[Any]] | None:
+        """Return the values of each field of a layout; None unless the columns are just its fields."""
+        if layout not in self._places:
+            paths = {
+                attribute.path: place
+                for place, (_, attribute, end) in enumerate(self._columns)
+                if attribute is not None and end is None
+            }
+            whole = len(self._columns) == len(paths) == len(layout.paths) and paths.keys() == set(layout.paths)
+            self._places[layout] = [paths[path] for path in layout.paths] if whole else None
+        places = self._places[layout]
+        if places is None or set(map(len, rows)) != {len(self._columns)}:
+            return None
+        columns = list(zip(*rows, strict=True))
+        return [values(self._columns[place][1], columns[place]) for place in places]
 
     def record(self, cells: Sequence[Any], value: Callable[[Attribute | None, Any], Any]) -> dict[str, Any] | None:
         """Return the record of a row, nested; None for a row that does not fit the columns.
@@ -103,10 +126,29 @@ class CellReader:
 
     def __init__(self, policy: Policy, header: Sequence[str]) -> None:
         self._columns = _Columns(policy, header, _nested(policy.attributes))
+        self._known: dict[str, dict[str, Any]] = {attribute.name: {} for attribute in policy.attributes}
 
     def read(self, cells: Sequence[str]) -> dict[str, Any] | None:
         """Return the record of a row, nested; None for a row that does not fit the header."""
         return self._columns.record(cells, _value)
+
+    def series(self, rows: Sequence[Sequence[str]]) -> Series:
+        """Return the records of rows, as columns where somebody asks for these."""
+        return _RowSeries(self, rows)
+
+    def columns(self, rows: Sequence[Sequence[str]], layout: Layout) -> list[Sequence[Any]] | None:
+        """Return the values of each field of rows; None unless they have just these fields."""
+        return self._columns.values(rows, self._values, layout)
+
+    def _values(self, attribute: Attribute | None, cells: Sequence[str]) -> Sequence[Any]:
+        assert attribute is not None  # noqa: S101 - other columns are in no layout
+        known, texts = self._known[attribute.name], set(cells)
+        new = texts.difference(known)
+        if len(known) + len(new) > _MOST_REMEMBERED:
+            known.clear()
+            new = texts
+        known.update((text, _value(attribute, text)) for text in new)
+        return list(map(known.__getitem__, cells))
 
 
 class TypedReader:
@@ -135,6 +177,17 @@ class TypedReader:
         """Return the record of a row of Python values, nested; None for a row that does not fit the columns."""
         return self._columns.record(cells, self._natural)
 
+    def series(self, rows: Sequence[Sequence[Any]]) -> Series:
+        """Return the records of rows, as columns where somebody asks for these."""
+        return _RowSeries(self, rows)
+
+    def columns(self, rows: Sequence[Sequence[Any]], layout: Layout) -> list[Sequence[Any]] | None:
+        """Return the values of each field of rows; None unless they have just these fields."""
+        return self._columns.values(rows, self._values, layout)
+
+    def _values(self, attribute: Attribute | None, cells: Sequence[Any]) -> Sequence[Any]:
+        return [self._natural(attribute, cell) for cell in cells]
+
     def _natural(self, attribute: Attribute | None, cell: Any) -> Any:
         if not isinstance(attribute, QuasiIdentifier):
             return _spoken(cell)
@@ -147,6 +200,24 @@ class TypedReader:
                 self._known.clear()
             self._known[key] = read_typed(form, typed)
         return self._known[key]
+
+
+class _RowSeries:
+    """Rows of a table, of which a reader makes records."""
+
+    def __init__(self, reader: CellReader | TypedReader, rows: Sequence[Sequence[Any]]) -> None:
+        self._reader = reader
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any] | None]:
+        return map(self._reader.read, self._rows)
+
+    def columns(self, layout: Layout) -> list[Sequence[Any]] | None:
+        """Return the values of each field; see `Series`."""
+        return self._reader.columns(self._rows, layout)
 
 
 def _spoken(cell: Any) -> Any:
@@ -194,10 +265,12 @@ def _in_two(policy: Policy, name_of: Callable[[Attribute], str]) -> _Spelling:
     return spelling
 
 
-def header_cells(line: str, policy: Policy, split: Callable[[str, str], list[str]]) -> tuple[str, list[str]]:
-    """Return the delimiter, `,` or `;`, by which a header holds more of the published names, and its cells."""
+def header_cells(
+    line: str, policy: Policy, split: Callable[[str, str], list[str]], delimiters: str = ",;"
+) -> tuple[str, list[str]]:
+    """Return the delimiter by which a header holds more of the published names, and its cells."""
     names = {attribute.column for attribute in policy.published}
-    choices = [(delimiter, split(line, delimiter)) for delimiter in (",", ";")]
+    choices = [(delimiter, split(line, delimiter)) for delimiter in delimiters]
     return max(choices, key=lambda choice: len(names.intersection(choice[1])))
 
 
@@ -223,6 +296,9 @@ def _value(attribute: Attribute | None, cell: str) -> Any:
 
 def _json(cell: str) -> Any:
     """Return a cell's JSON; the cell itself if it is none or a text."""
+    number = _NUMBER.fullmatch(cell)
+    if number:  # as below, and soon
+        return float(cell) if number[1] else int(cell)
     try:
         value = json.loads(cell, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):

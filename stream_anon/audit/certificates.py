@@ -59,12 +59,12 @@ class CertificateAudit:
 
     def _check_criteria(self, certificate: Certificate) -> None:
         batch = certificate.batch
-        asked = certificate.asked
+        asked, judged = certificate.asked, asked_of(self._policy)
         if self._values is None:  # then nobody knows which levels there are
             asked = replace(asked, levels=UNSET, max_suppressed=UNSET)
             if not certificate.classes:  # nor which quasi-identifiers
-                asked = replace(asked, shields=UNSET)
-        if asked != asked_of(self._policy):
+                asked, judged = replace(asked, shields=UNSET), replace(judged, shields=UNSET)
+        if asked != judged:
             self._findings.add(Kind.WRONG_CRITERIA, batch)
         opened, closed = seconds_of(certificate.opened), seconds_of(certificate.closed)
         if opened > closed or isinf(closed):
@@ -125,7 +125,7 @@ class CertificateAudit:
         batch, seen = certificate.batch, set[bytes]()
         names = [attribute.name for attribute in self._attributes]
         for number, one in enumerate(certificate.classes):
-            if one.individuals < self._policy.k:
+            if one.individuals < (self._policy.k or 1):
                 self._findings.add(Kind.TOO_FEW_INDIVIDUALS, batch, number)
             if not self._possible(one):
                 self._findings.add(Kind.TOO_MANY_INDIVIDUALS, batch, number)

@@ -1,10 +1,11 @@
-"""Collect violations: the worst first, and a bounded number of each kind."""
+"""Collect violations: the worst first, and a bounded number of each kind; and what classes give away."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from stream_anon.audit.verdict import Kind, Violation
+from stream_anon.microdata.diversity import Disclosure
 
 MOST_OF_A_KIND = 100
 WORST_FIRST = (
@@ -36,6 +37,7 @@ class Findings:
         self._counts: dict[tuple[Kind, str | None, int | None, str | None], int] = {}
         self._listed: Counter[Kind] = Counter()
         self._more: Counter[Kind] = Counter()
+        self._disclosed: dict[str, Disclosure] = {}
 
     def add(
         self,
@@ -53,6 +55,16 @@ class Findings:
                 return
             self._listed[kind] += 1
         self._counts[key] = self._counts.get(key, 0) + count
+
+    def disclose(self, attribute: str, found: Disclosure) -> None:
+        """Note what the classes of a window give away of a sensitive attribute: no violation by itself."""
+        known = self._disclosed.get(attribute)
+        self._disclosed[attribute] = found if known is None else known.joined(found)
+
+    @property
+    def disclosed(self) -> dict[str, Disclosure]:
+        """Return what the classes of all windows give away, by attribute."""
+        return dict(self._disclosed)
 
     def listed(self) -> tuple[Violation, ...]:
         """Return what was found, worst first."""

@@ -14,7 +14,7 @@ from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.diversity import MOST_CLASS, Diversity
+from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.output.shape import Shape
@@ -78,6 +78,11 @@ class _Discreet(Findings):
     ) -> None:
         """Note a violation where the audit collects them."""
         self._findings.add(kind, batch, number, attribute if attribute in self._declared else None, count)
+
+    def disclose(self, attribute: str, found: Disclosure) -> None:
+        """Note what classes give away of an attribute that the policy declares."""
+        if attribute in self._declared:
+            self._findings.disclose(attribute, found)
 
 
 class Judges:
@@ -175,10 +180,11 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
         Sensitive(name, ScalarType.NUMBER if each.ordered else ScalarType.STRING)
         for name, each in diversity.items()
     ]
-    # Without a class it is not known which quasi-identifiers there are, and nothing that a shield could judge.
-    asks = [] if not names or asked.shields is msgspec.UNSET else asked.shields
+    asks = [] if asked.shields is msgspec.UNSET else asked.shields
     shields = tuple(Shield(tuple(shield.attributes), shield.k) for shield in asks)
-    widest = max((asked.k, *(shield.k for shield in shields)))
+    if not names:  # without a class it is not known which quasi-identifiers there are, and nothing to be judged
+        shields = tuple(Shield((quasi[0].name,), shield.k) for shield in shields[:1]) if asked.k is None else ()
+    widest = max((asked.k or 0, *(shield.k for shield in shields)))
     return Policy(
         attributes=(*identifiers, *quasi, *sensitive),
         k=asked.k,

@@ -36,7 +36,8 @@ class Periods:
         if key not in self._held:
             if len(self._held) >= _MOST_PERIODS:
                 return
-            new = Period(judge.promises, judge.on_trust, certificate.asked.k, revision, closed, closed, 1)
+            asked, least = certificate.asked.k, certificate.achieved.k
+            new = Period(judge.promises, judge.on_trust, asked, revision, closed, closed, 1, least=least)
             self._held[key] = _Held(new, judge)
             return
         held = self._held[key]
@@ -47,6 +48,7 @@ class Periods:
             first=min(old.first, closed),
             last=max(old.last, closed),
             windows=old.windows + 1,
+            least=min((k for k in (old.least, certificate.achieved.k) if k is not None), default=None),
         )
 
     def finish(self, given: Judge) -> tuple[tuple[Period, ...], Change | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 
 from stream_anon.audit.formats.moments import as_json, zones_of
 from stream_anon.audit.formats.schemas import CONNECT, Stated, StatingRecord
+from stream_anon.audit.formats.series import Layout, Series
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
     MOST_ITEMS,
@@ -20,6 +21,7 @@ from stream_anon.microdata.attributes import (
     Publication,
     QuasiIdentifier,
     ScalarType,
+    Sensitive,
 )
 from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.output.members import flat_path, members_of
@@ -101,11 +103,30 @@ def _ncp(attribute: QuasiIdentifier, value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """A released record: the published tuple as JSON, the values of sensitive attributes with a criterion."""
+    """A released record: the published tuple as JSON, and the values of sensitive attributes in policy order."""
 
     key: bytes
     quasi: tuple[Any, ...]
     sensitive: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSeries:
+    """Records without any fault.
+
+    Parameters
+    ----------
+    keys
+        Of each record its published tuple as JSON.
+    tuples
+        The values of each published tuple, by its JSON, in the order of their first records.
+    sensitive
+        Of each sensitive attribute the values of all records.
+    """
+
+    keys: Sequence[bytes]
+    tuples: Mapping[bytes, tuple[Any, ...]]
+    sensitive: Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +135,7 @@ class _Field:
     path: tuple[str, ...]
     types: tuple[type, ...] | None  # of a field that passes
     quasi: bool
-    diverse: bool
+    sensitive: bool
     many: bool | None  # whether it is a list; None where nobody knows
     second: bool  # the greatest value of an interval whose least one stands before it
 
@@ -131,7 +152,6 @@ class ReleasedRecordReader:
     """
 
     def __init__(self, policy: Policy, *, typed: bool = True) -> None:
-        diverse = {attribute.name for attribute in policy.diverse}
         types = _TYPES if typed else _TYPES | {ScalarType.STRING: (str, int, float, bool)}
         members = members_of(policy.published, policy.shape)
         self._fields = [
@@ -140,7 +160,7 @@ class ReleasedRecordReader:
                 member.path,
                 types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
                 isinstance(member.attribute, QuasiIdentifier),
-                member.attribute.name in diverse,
+                isinstance(member.attribute, Sensitive),
                 _many(member.attribute, typed=typed),
                 member.end == ENDS[1],
             )
@@ -152,6 +172,7 @@ class ReleasedRecordReader:
         self._identifiers = {a.path: a.name for a in hidden}
         if policy.shape is Shape.FLAT:
             self._identifiers |= {flat_path(a): a.name for a in hidden}
+        self._layout = Layout([field.path for field in self._fields])
         self._declared = {field.path for field in self._fields}
         self._branches = {path[:i] for path in self._declared for i in range(1, len(path))}
         keys = self._declared | self._branches
@@ -200,12 +221,36 @@ class ReleasedRecordReader:
                 quasi[-1] = {ENDS[0]: quasi[-1], ENDS[1]: value}
             elif field.quasi:
                 quasi.append(value)
-            elif field.diverse:
+            elif field.sensitive:
                 sensitive.append(value)
         # With no field missing, a stray one makes an object larger than it must be.
         if problems or any(len(_find(record, path)) != size for path, size in self._sizes):
             problems += self._strays(record, ())
         return ReadRecord(*self._tuple(quasi), tuple(sensitive)), problems
+
+    def read_series(self, series: Series) -> ReadSeries | None:
+        """Return what `read` says of several records; None if one of them may have a fault."""
+        columns = series.columns(self._layout)
+        if columns is None:
+            return None
+        quasi: list[Sequence[Any]] = []
+        sensitive: list[Sequence[Any]] = []
+        for field, column in zip(self._fields, columns, strict=True):
+            if field.types is not None and not _are_of(column, field.types, field.many):
+                return None
+            if field.second:
+                ends = zip(quasi[-1], column, strict=True)
+                quasi[-1] = [{ENDS[0]: least, ENDS[1]: most} for least, most in ends]
+            elif field.quasi:
+                quasi.append(column)
+            elif field.sensitive:
+                sensitive.append(column)
+        written = list(map(msgspec.json.encode, zip(*quasi, strict=True)))
+        if len(written) < len(series):  # there is no quasi-identifier
+            return None
+        first = dict(zip(written, zip(*quasi, strict=True), strict=True))
+        known = {text: self._tuple(list(one)) for text, one in first.items()}
+        return ReadSeries([known[text][0] for text in written], dict(known.values()), sensitive)
 
     def _tuple(self, values: list[Any]) -> ReadTuple:
         """Return the published tuple as natural records show it, as JSON and as values."""
@@ -248,6 +293,13 @@ def _is_of(value: Any, types: tuple[type, ...], many: bool | None) -> bool:
     if many or (many is None and type(value) is list):
         return type(value) is list and len(value) <= MOST_ITEMS and all(type(item) in types for item in value)
     return type(value) in types
+
+
+def _are_of(values: Sequence[Any], types: tuple[type, ...], many: bool | None) -> bool:
+    """Return whether each of the values is missing, or is of one of the types, or is a list of such values."""
+    if not many and set(map(type, values)) <= {*types, type(None)}:
+        return True
+    return all(value is None or _is_of(value, types, many) for value in values)
 
 
 def _find(value: Any, path: tuple[str, ...]) -> Any:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from math import exp, inf, log
+from math import exp, inf, log, log2
 from typing import Any
 
 from stream_anon.audit.verdict import Kind
-from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.diversity import Disclosure, Diversity, Surest
 
 _ROUNDED = 1e-6  # a figure that was computed otherwise
 CLOSE = 1e-9  # sums of floats in another order differ by less
@@ -20,12 +20,14 @@ CLOSE = 1e-9  # sums of floats in another order differ by less
 class Shown:
     """The values of a sensitive attribute in some records, and how many records have none.
 
-    Of lists `values` counts the records that hold each item, and `lists` those that hold any.
+    Of lists `values` counts the records that hold each item, `lists` those that hold any, and `whole_lists` those
+    that hold the same items.
     """
 
     values: Counter[Any] = field(default_factory=Counter)
     missing: int = 0
     lists: int = 0
+    whole_lists: Counter[frozenset[Any]] = field(default_factory=Counter)
 
     def add(self, value: Any) -> None:
         """Count one record's value; of a list each item once."""
@@ -33,7 +35,9 @@ class Shown:
             self.missing += 1
         elif isinstance(value, list):
             self.lists += 1
-            self.values.update(set(value))
+            held = frozenset(value)
+            self.values.update(held)
+            self.whole_lists[held] += 1
         else:
             self.values[value] += 1
 
@@ -52,7 +56,25 @@ class Shown:
             answer.values.update(part.values)
             answer.missing += part.missing
             answer.lists += part.lists
+            answer.whole_lists.update(part.whole_lists)
         return answer
+
+    @property
+    def records(self) -> int:
+        """Return the number of records."""
+        return self.missing + (self.lists or self.values.total())
+
+    @property
+    def unknown_bits(self) -> float:
+        """Return the entropy of a record's value times the number of records; a missing value is one too."""
+        records = self.records
+        counts = [*(self.whole_lists or self.values).values(), *([self.missing] if self.missing else [])]
+        return sum((count * log2(records / count) for count in counts), 0.0)
+
+    @property
+    def most(self) -> int:
+        """Return how many records have the most frequent value; of lists, hold the most frequent item."""
+        return max(self.missing, *self.values.values(), 0)
 
     @property
     def entropy_l(self) -> float:
@@ -160,6 +182,27 @@ def bounds(asked: Diversity) -> list[Bound]:
     if asked.beta_likeness is not None:
         found.append(Bound("beta", asked.beta_likeness, Shown.beta, Kind.DISTANT_VALUES))
     return found
+
+
+def disclosed(parts: Sequence[Shown], whole: Shown) -> Disclosure:
+    """Return what classes give away of a sensitive attribute beside the distribution of their window.
+
+    Parameters
+    ----------
+    parts, whole
+        What the classes show, and all of them together.
+    """
+    records = max(whole.records, 1)
+    prior = whole.unknown_bits / records
+    worst = max(((part.most / part.records, part.records) for part in parts if part.records), default=None)
+    return Disclosure(
+        whole.records,
+        prior,
+        max(0.0, prior - sum(part.unknown_bits for part in parts) / records),
+        whole.most / records,
+        None if worst is None else Surest(worst[1], worst[0]),
+        sum(part.records for part in parts if part.most == part.records),
+    )
 
 
 def faults(shown: Shown, whole: Shown, asked: Diversity) -> list[Kind]:

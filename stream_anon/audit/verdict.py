@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from stream_anon.microdata.diversity import Disclosure
+
 
 class Kind(StrEnum):
     """What is wrong. The value is the text a person reads."""
@@ -184,21 +186,24 @@ class Period:
     on_trust
         Whether the policy is not known: its windows are judged by what their certificates say was asked.
     k, revision
-        What was asked, and the highest revision.
+        What was asked, None for nothing of classes, and the highest revision.
     first, last
         When its first and its last window closed, as certificates write it.
     change
         Compared with the policy whose first window closed before; None for the first.
+    least
+        Least number of individuals in a class, as certificates say; None without a class.
     """
 
     promises: str
     on_trust: bool
-    k: int
+    k: int | None
     revision: int
     first: str
     last: str
     windows: int
     change: Change | None = None
+    least: int | None = None
 
 
 @dataclass(frozen=True)
@@ -227,6 +232,9 @@ class Verdict:
         What the given policy would change; None where the last window was released under it.
     lives
         The input topics that certificates name; a topic that was created anew stands here more than once.
+    disclosed
+        What the classes of all windows that were judged whole give away of each sensitive attribute. It is no
+        violation: only criteria that a policy asks for can be violated.
     """
 
     violations: tuple[Violation, ...]
@@ -240,6 +248,7 @@ class Verdict:
     removed: Removed = field(default_factory=Removed)
     pending: Change | None = None
     lives: tuple[Life, ...] = ()
+    disclosed: Mapping[str, Disclosure] = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:
@@ -248,7 +257,7 @@ class Verdict:
 
 
 CHECKED = (
-    "every class: records of one window with one published tuple, at least k, certified with the same count",
+    "every class: records of one window with one published tuple, at least k if asked, certified with its count",
     "every shield: records of one window that are published alike by its attributes counted again",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
 from stream_anon.audit.findings import Findings
+from stream_anon.audit.formats.series import Series
 from stream_anon.audit.records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
-from stream_anon.audit.spreads import Shown, faults, is_true
+from stream_anon.audit.spreads import Shown, disclosed, faults, is_true
 from stream_anon.audit.verdict import Kind
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
 
@@ -22,7 +25,7 @@ class _Group:
     """The records seen so far with one published tuple."""
 
     records: int = 0
-    shown: list[Shown] = field(default_factory=list)  # values of each sensitive attribute with a criterion
+    shown: list[Shown] = field(default_factory=list)  # values of each sensitive attribute, in policy order
 
 
 class WindowRecords:
@@ -56,6 +59,7 @@ class WindowAudit:
         self._findings = findings
         self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
+        self._sensitive = [own.name for own in policy.attributes if isinstance(own, Sensitive)]
         self._values = values
         self._shields = ShieldAudit(policy, exact=values is not None)
 
@@ -70,15 +74,36 @@ class WindowAudit:
         for kind, name in (*stated, *problems):
             if self._values is not None or kind is Kind.IDENTIFYING_FIELD:
                 self._findings.add(kind, batch, attribute=name)
-        group = window.groups.get(read.key)
-        if group is None:
-            group = window.groups[read.key] = _Group(shown=[Shown() for _ in read.sensitive])
-            for place, value in enumerate(read.quasi):
-                if self._values is not None and self._values.ncp(place, value) is None:
-                    self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
+        group = self._group(window, batch, read.key, read.quasi)
         group.records += 1
         for shown, value in zip(group.shown, read.sensitive, strict=True):
             shown.add(value)
+
+    def add_series(self, window: WindowRecords, batch: str | None, series: Series) -> None:
+        """Count released records as `add` does, together where nothing is wrong with any of them."""
+        read = self._reader.read_series(series)
+        if read is None:
+            for record in series:
+                self.add(window, batch, record)
+            return
+        window.records += len(series)
+        for key, quasi in read.tuples.items():
+            self._group(window, batch, key, quasi)
+        for key, count in Counter(read.keys).items():
+            window.groups[key].records += count
+        for place, values in enumerate(read.sensitive):
+            for key, value in zip(read.keys, values, strict=True):
+                window.groups[key].shown[place].add(value)
+
+    def _group(self, window: WindowRecords, batch: str | None, key: bytes, quasi: Sequence[Any]) -> _Group:
+        """Return the records of a published tuple, whose values are looked at when the first one comes."""
+        group = window.groups.get(key)
+        if group is None:
+            group = window.groups[key] = _Group(shown=[Shown() for _ in self._sensitive])
+            for place, value in enumerate(quasi):
+                if self._values is not None and self._values.ncp(place, value) is None:
+                    self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
+        return group
 
     def compare(self, window: WindowRecords, certificate: Certificate, *, removed: bool = False) -> None:
         """Note where the counted records differ from the certified classes.
@@ -106,6 +131,7 @@ class WindowAudit:
         if removed:
             return
         self._count_shields(window, batch)
+        self._disclose(window, whole)
         for key, number in certified.items():
             if key not in window.groups and certificate.classes[number].records:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=0)
@@ -121,37 +147,47 @@ class WindowAudit:
         for group in window.groups.values():
             self._count(batch, None, group, whole)
         self._count_shields(window, batch)
+        self._disclose(window, whole)
 
     def _count_shields(self, window: WindowRecords, batch: str | None) -> None:
         for names in self._shields.bare((key, group.records) for key, group in window.groups.items()):
             self._findings.add(Kind.TOO_FEW_SHIELDED, batch, attribute=names)
 
     def _whole(self, window: WindowRecords) -> list[Shown]:
-        """Return what all records of a window show of each sensitive attribute with a criterion."""
+        """Return what all records of a window show of each sensitive attribute."""
         groups = window.groups.values()
-        return [
-            Shown.together(group.shown[place] for group in groups) for place in range(len(self._policy.diverse))
-        ]
+        return [Shown.together(group.shown[place] for group in groups) for place in range(len(self._sensitive))]
+
+    def _disclose(self, window: WindowRecords, whole: Sequence[Shown]) -> None:
+        """Note what the classes of a window give away."""
+        for place, name in enumerate(self._sensitive):
+            if window.groups:
+                self._findings.disclose(
+                    name, disclosed([group.shown[place] for group in window.groups.values()], whole[place])
+                )
 
     def _count(self, batch: str | None, number: int | None, group: _Group, whole: Sequence[Shown]) -> None:
-        if group.records < self._policy.k:
+        if group.records < (self._policy.k or 1):
             self._findings.add(Kind.TOO_FEW_RECORDS, batch, number)
-        for attribute, shown, base in zip(self._policy.diverse, group.shown, whole, strict=True):
-            for kind in faults(shown, base, self._policy.diversity[attribute.name]):
-                self._findings.add(kind, batch, number, attribute.name)
+        for name, shown, base in zip(self._sensitive, group.shown, whole, strict=True):
+            asked = self._policy.diversity.get(name)
+            for kind in () if asked is None else faults(shown, base, asked):
+                self._findings.add(kind, batch, number, name)
 
     def _compare_values(self, window: WindowRecords, certificate: Certificate) -> None:
         """Compare what was achieved: it must lie between what is asked and what the records show."""
         whole = self._whole(window)
-        for place, attribute in enumerate(self._policy.diverse if certificate.classes else ()):
-            asked = self._policy.diversity[attribute.name]
+        for place, name in enumerate(self._sensitive if certificate.classes else ()):
+            asked = self._policy.diversity.get(name)
+            if asked is None:
+                continue
             parts = [group.shown[place] for group in window.groups.values()]
             least = min((shown.distinct for shown in parts), default=0)
-            if not asked.values <= certificate.achieved.distinct_l.get(attribute.name, 0) <= least:
-                self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=attribute.name)
-            achieved = certificate.achieved.sensitive.get(attribute.name, AchievedSpread())
+            if not asked.values <= certificate.achieved.distinct_l.get(name, 0) <= least:
+                self._findings.add(Kind.WRONG_ACHIEVED_L, certificate.batch, attribute=name)
+            achieved = certificate.achieved.sensitive.get(name, AchievedSpread())
             if not is_true(msgspec.to_builtins(achieved), parts, whole[place], asked):
-                self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, certificate.batch, attribute=attribute.name)
+                self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, certificate.batch, attribute=name)
 
 
 def published_tuple(one: CertifiedClass, attributes: tuple[QuasiIdentifier, ...]) -> bytes:

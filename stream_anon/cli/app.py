@@ -29,6 +29,14 @@ Accepted = Annotated[
         help="Run though this condition forbids it; may be given again. Every certificate names it.",
     ),
 ]
+AcceptedOfFile = Annotated[
+    list[Condition] | None,
+    typer.Option(
+        "--accept-risk",
+        metavar="NAME",
+        help="Release though this condition forbids it; may be given again. Certificates name it.",
+    ),
+]
 Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
 OverriddenK = Annotated[int | None, typer.Option("--k", metavar="K", help="Override privacy.k.")]
 OverriddenMaxRecords = Annotated[

@@ -49,7 +49,7 @@ class EventSource:
         BrokerError
             If the broker does not take one.
         """
-        producer = AIOKafkaProducer(**self._connection.options("events"), acks="all", linger_ms=10)
+        producer = self._connection.client(AIOKafkaProducer, "events", acks="all", linger_ms=10)
         total = len(self._events)
         seconds = max(SENT_WITHIN, total / MOST_A_SECOND)
         futures: list[asyncio.Future[Any]] = []
@@ -90,7 +90,7 @@ async def create_topics(connection: Connection, kafka: KafkaSettings) -> None:
     BrokerError
         If the broker refuses.
     """
-    admin = AIOKafkaAdminClient(**connection.options("admin"))
+    admin = connection.client(AIOKafkaAdminClient, "admin")
     try:
         await admin.start()
         topics = [

@@ -79,7 +79,7 @@ def _unlimited(
     prepare
         Whether it does some of its work while rows arrive, where it can.
     """
-    choice = policy.engine
+    choice, k = policy.engine, policy.crowd
     tables = objective(policy.quasi_identifiers, choice.loss, choice.labels)
     lowest = LowestNodes(policy.quasi_identifiers)
     model = lowest.charged(tables)
@@ -91,8 +91,8 @@ def _unlimited(
     if choice.name == "mondrian":
         return lambda: Mondrian(drawn.draw(own), relaxed=choice.relaxed, least_loss=True)
     if choice.name == "k-forest":
-        return lambda: KForest(drawn.draw(own), policy.k)
+        return lambda: KForest(drawn.draw(own), k)
     seed = int(own.integers(2**62)) if choice.seed is None else choice.seed
     order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
     book = OrderBook(policy.quasi_identifiers, model, seed, order, background=background, adopted=adopted)
-    return lambda: Forest(drawn.draw(own), book, choice.rounds, policy.k if prepare else 0)
+    return lambda: Forest(drawn.draw(own), book, choice.rounds, k if prepare else 0)

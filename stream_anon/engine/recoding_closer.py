@@ -14,13 +14,14 @@ from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.payload import taken
+from stream_anon.microdata.policy import IAB, ONLY_IAB, Policy
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
 from stream_anon.privacy.nodes import publish_nodes
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.protocol import Asked, Holder, Recoding, Step, Table
 from stream_anon.recoding.recoders.registry import recoder_of, with_shields
 
 
@@ -43,15 +44,22 @@ class RecodingCloser(Closer):
     ----------
     steps
         How the answer came about; empty before a release, and where the window was too small for any class.
+    warnings
+        What the method's options leave unprotected; empty as `steps` is.
     """
 
-    def __init__(self, policy: Policy, choice: MethodChoice) -> None:
+    def __init__(self, policy: Policy, choice: MethodChoice, holder: Holder | None = None) -> None:
         super().__init__(policy)
+        if policy.k is None and choice.name != IAB:
+            raise SettingsError("privacy.k", ONLY_IAB)
         # The nodes of a method are its answer: what falls short of a shield is suppressed, unless it knows of them.
         self._raiser = Raiser(policy, self._generalizers, fixed=True)
         self._choice = choice
         self._recoder = recoder_of(with_shields(choice, policy.shields))
+        self._holder = holder
         self.steps: tuple[Step, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+        self._without_k = (f"privacy.k is {policy.without_k}",) if policy.without_k else ()
         names = [attribute.name for attribute in policy.passed]
         target = choice.options.get("target")
         if target is not None and target not in names:
@@ -64,7 +72,7 @@ class RecodingCloser(Closer):
         """Return the cluster of each row: rows that the method publishes alike are one."""
         table, asked = self._table(window, order)
         found = self._recoder.recode(table, asked)
-        self.steps = found.steps
+        self.steps, self.warnings = found.steps, (*self._without_k, *found.warnings)
         if found.below_k:
             raise Refused(
                 f"{self._choice.name} leaves {found.below_k:,} records in groups that fall short, and nothing was "
@@ -86,8 +94,13 @@ class RecodingCloser(Closer):
         counted = columns.sensitive[least == most][:, order]
         sensitive = np.where(counted == NO_VALUE, MISSING_KEY, counted.astype(np.int64))
         rows = Rows(columns.codes, columns.individuals[order].astype(np.int64), sensitive)
-        table = Table(self._policy.quasi_identifiers, rows, self._labels(window, order))
-        return table, Asked(self._criteria.k, most, self._choice.max_suppressed.of(len(rows)))
+        table = Table(
+            self._policy.quasi_identifiers,
+            rows,
+            self._labels(window, order),
+            lambda: list(map(tuple, taken(window.payload, order))),
+        )
+        return table, Asked(self._criteria.k, most, self._choice.max_suppressed.of(len(rows)), self._holder)
 
     def _labels(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the class of each row, from what passes."""

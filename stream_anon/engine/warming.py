@@ -94,20 +94,20 @@ def _made_up_sets(attribute: PassThrough, numbers: NDArray[np.int32]) -> Sets | 
 
 def _count(policy: Policy) -> int:
     crowd = max((shield.k for shield in policy.shields), default=0)
-    return min(policy.window.max_records, max(8 * policy.k, 2 * crowd))
+    return min(policy.window.max_records, max(8 * policy.crowd, 2 * crowd))
 
 
 def _returning(policy: Policy, draws: np.random.Generator) -> NDArray[np.int64]:
     """Return people of whom a few have half of the records, so that some classes do not come out legal at first."""
     count = _count(policy)
-    often = draws.integers(0, policy.k, count)
-    return np.where(draws.random(count) < 0.5, often, np.arange(count) + policy.k)
+    often = draws.integers(0, policy.crowd, count)
+    return np.where(draws.random(count) < 0.5, often, np.arange(count) + policy.crowd)
 
 
 def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.random.Generator) -> CodedBatch:
     count = len(people)
     codes = [draws.integers(*_alike(attribute), count, np.int32) for attribute in policy.quasi_identifiers]
-    keys = [draws.integers(0, 4 * policy.k, count) for _ in policy.diverse]
+    keys = [draws.integers(0, 4 * policy.crowd, count) for _ in policy.diverse]
     return CodedBatch(
         np.array(codes, np.int32),
         np.array(keys, np.int64).reshape(len(keys), count),
@@ -116,7 +116,7 @@ def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.ra
         np.arange(first, first + count, dtype=np.int64),
         [(None,) * len(policy.passed)] * count,
         Rejects.of([]),
-        {key: (key,) for key in range(4 * policy.k)},
+        {key: (key,) for key in range(4 * policy.crowd)},
     )
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.conditions import Condition
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
+from stream_anon.judging.refusing import Advice, raise_if_forbidden
+from stream_anon.judging.tally import Tally
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -59,6 +62,8 @@ class Anonymization:
         Makes releases of windows; by default those of the policy's engine.
     engine
         Fills windows; by default by the policy's engine.
+    accept_risks
+        Conditions that would forbid a release and that somebody has accepted; certificates name them.
 
     Attributes
     ----------
@@ -78,25 +83,51 @@ class Anonymization:
         *,
         closer: Closer | None = None,
         engine: Engine | None = None,
+        accept_risks: Collection[Condition] = (),
     ) -> None:
         if engine is None:
             warm_up(policy)
         self._policy = policy
+        self._accepted = tuple(sorted(set(accept_risks)))
+        self._tally = Tally(policy)
         self.document = PolicyDocument.of(policy)
         self._clock = clock or SystemClock()
         self._engine = engine or Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
         self._engine.open(SOURCE, 0)
         self._closer = closer or Closer(policy)
+        self._looked_ahead = 0
         self._previous: str | None = None
         self._opened = self._clock.wall()
 
     def add(self, batch: CodedBatch) -> Iterator[CertifiedRelease]:
         """Take a batch of source 0; yield the windows it filled."""
+        if self._looked_ahead:
+            self._looked_ahead -= 1
+        else:
+            self._tally.add(batch)
         start = self._clock.monotonic()
         sealed = self._engine.add(batch, start)
         spent = self._clock.monotonic() - start
         for window in sealed:
             yield self._certified(window, spent / len(sealed))
+
+    def look_ahead(self, batches: Sequence[CodedBatch]) -> None:
+        """Count batches before they are added, so that all of them are judged before the first release."""
+        for batch in batches:
+            self._tally.add(batch)
+        self._looked_ahead += len(batches)
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Return how many records came so far, and how many of them fit the policy."""
+        return self._tally.records, self._tally.fit
+
+    def raise_if_forbidden(self, advice: Advice) -> None:
+        """Raise Refused if the records that came so far must not be released.
+
+        Whoever publishes releases calls this before, with as many records as there are.
+        """
+        raise_if_forbidden(self._policy, self._tally, self._accepted, advice)
 
     def close(self) -> Iterator[CertifiedRelease]:
         """Close the open window; yield nothing if it is empty."""
@@ -119,6 +150,7 @@ class Anonymization:
             software=SOFTWARE,
             previous=self._previous,
             promises=self.document.promises,
+            accepted=self._accepted,
         )
         parts = certificate_parts(release, self._policy, frame)
         self._previous, self._opened = certificate_digest(parts), closed

@@ -2,30 +2,79 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Literal, TypeVar, overload
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, Self, TypeVar, overload
 
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
-from stream_anon.errors import InputError, SettingsError
+from stream_anon.errors import InputError, SettingsError, SuppressionWarning
+from stream_anon.files.job import FileReport
 from stream_anon.files.rejects import faults_of, in_words
-from stream_anon.files.whole_table import anonymization_of
+from stream_anon.files.suppressed import many_suppressed, suppressed_in_words
+from stream_anon.files.whole_table import TableAnonymization, anonymization_of
+from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Policy, require_policy
 
 Frame = TypeVar("Frame")
 
 
+class FrameRelease(tuple[Frame, Frame]):  # noqa: SLOT001 - a tuple that carries counts
+    """The released rows of a frame and its rejects, and what happened: `released, rejected = ...` works too.
+
+    Attributes
+    ----------
+    released, rejected
+        Frames of the library of the one that was given.
+    report
+        Counts: rows in, released, suppressed by reason, rejected, classes, windows, loss.
+    """
+
+    report: FileReport
+
+    def __new__(cls, released: Frame, rejected: Frame, report: FileReport) -> Self:
+        """Return the pair with its counts."""
+        made = super().__new__(cls, (released, rejected))
+        made.report = report
+        return made
+
+    @property
+    def released(self) -> Frame:
+        """Return the released rows."""
+        return self[0]
+
+    @property
+    def rejected(self) -> Frame:
+        """Return row, reason and attribute of each reject."""
+        return self[1]
+
+
 @overload
 def anonymize_frame(
-    frame: Frame, policy: Policy, *, rejects: Literal["raise"] = "raise", flat: bool = False
+    frame: Frame,
+    policy: Policy,
+    *,
+    rejects: Literal["raise"] = "raise",
+    flat: bool = False,
+    accept_risks: Collection[str] = (),
 ) -> Frame: ...
 @overload
 def anonymize_frame(
-    frame: Frame, policy: Policy, *, rejects: Literal["return"], flat: bool = False
-) -> tuple[Frame, Frame]: ...
+    frame: Frame,
+    policy: Policy,
+    *,
+    rejects: Literal["return"],
+    flat: bool = False,
+    accept_risks: Collection[str] = (),
+) -> FrameRelease[Frame]: ...
 def anonymize_frame(
-    frame: Frame, policy: Policy, *, rejects: Literal["raise", "return"] = "raise", flat: bool = False
+    frame: Frame,
+    policy: Policy,
+    *,
+    rejects: Literal["raise", "return"] = "raise",
+    flat: bool = False,
+    accept_risks: Collection[str] = (),
 ) -> Any:
     """Return the released records of a frame as a frame of the same library.
 
@@ -40,21 +89,31 @@ def anonymize_frame(
         What must hold.
     rejects
         What becomes of rows that do not fit the policy: `raise` an error if there is one, or `return` them as a
-        second frame with the columns `row` (counted from 0), `reason` and `attribute`.
+        second frame with the columns `row` (counted from 0), `reason` and `attribute`. With `return` the result is
+        a `FrameRelease`, a pair of frames that has the counts in `report`.
     flat
         Whether numbers and dates become two columns `age_min` and `age_max`, and not a struct `{min, max}`.
+    accept_risks
+        Names of conditions that would forbid a release, such as `rare-values`.
 
     Raises
     ------
     InputError
         If rows do not fit and are not asked for, or a declared field has no column.
     Refused
-        If a method's answer falls short of the policy.
+        If a condition forbids the release, as `stream-anon check --input` shows it for a file, or a method's answer
+        falls short of the policy.
     SettingsError
         If pyarrow or narwhals is not installed, or the policy cannot be used for a frame.
     TypeError
-        If narwhals does not know the frame.
+        If narwhals does not know the frame, or the policy is none, such as the path of its file.
+
+    Warns
+    -----
+    SuppressionWarning
+        If more than 5 % of the rows are suppressed and the counts are not asked for.
     """
+    require_policy(policy)
     require_narwhals("anonymize_frame")
     from stream_anon.adapters.tables.arrow.frames import batches_of, in_kind
     from stream_anon.adapters.tables.arrow.releases import ReleaseTables
@@ -69,11 +128,23 @@ def anonymize_frame(
     names = [attribute.name for attribute in policy.attributes]
     if rejects == "raise":
         _refuse(told, names, batches)
-    anonymization = anonymization_of(policy)
-    releases = [certified.release for batch in batches for certified in anonymization.add(batch)]
-    releases += [certified.release for certified in anonymization.close()]
-    released = in_kind(tables.joined(map(tables.table, releases)), frame)
-    return released if rejects == "raise" else (released, in_kind(_told(told, names), frame))
+    report = FileReport(policy.maker, tuple(names), tuple(shield.attributes for shield in policy.shields))
+    anonymization = anonymization_of(policy, accept_risks=conditions_of(accept_risks))
+    releases = [certified for batch in batches for certified in anonymization.add(batch)]
+    releases += anonymization.close()
+    for certified in releases:
+        report.add(certified)
+    if report.released:
+        anonymization.raise_if_forbidden(OF_CALL)
+    if isinstance(anonymization, TableAnonymization):
+        for text in anonymization.warnings:
+            warnings.warn(text, stacklevel=2)
+    released = in_kind(tables.joined(tables.table(certified.release) for certified in releases), frame)
+    if rejects == "return":
+        return FrameRelease(released, in_kind(_told(told, names), frame), report)
+    if many_suppressed(report):
+        warnings.warn(suppressed_in_words(report, "rows"), SuppressionWarning, stacklevel=2)
+    return released
 
 
 def _refuse(rejects: Rejects, names: Sequence[str], batches: Sequence[CodedBatch]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any
@@ -123,6 +123,11 @@ def _is_frame(records: Any) -> bool:
     marks = ("__arrow_c_stream__", "__arrow_c_array__", "__narwhals_dataframe__", "__narwhals_lazyframe__")
     own = type(records).__module__.partition(".")[0]
     return own in _FRAMES or any(hasattr(records, mark) for mark in marks)
+
+
+def is_whole(records: Any) -> bool:
+    """Return whether all that comes is at hand: a list or a frame, and nothing that is read piece by piece."""
+    return isinstance(records, Sized) or (_is_frame(records) and not isinstance(records, Iterator))
 
 
 def _several(records: Any) -> Iterator[Any]:

@@ -19,9 +19,12 @@ from stream_anon.errors import InputError, Refused
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.rejects import MOST_REJECTED, Fault, RejectsWriter, faults_of
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
+from stream_anon.judging.refusing import Judging, When
+from stream_anon.judging.sample_study import sampled_by
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
+from stream_anon.recoding.recoders.protocol import Holder
 
 Progress = Callable[[int], None]
 """Called with the bytes read so far."""
@@ -41,8 +44,10 @@ class FileReport:
         How many texts counted as numbers or truth values, because their attributes say `coerce`.
     explanation
         How a method came to its answer, a line a step; empty for an engine.
+    warnings
+        What a method's options leave unprotected.
     refusal
-        Why a method wrote nothing; empty where it did.
+        Why nothing was written: what forbids it, or how a method's answer falls short; empty where neither is so.
     written
         Whether the output stands under its name: not if too many records were rejected.
     """
@@ -57,6 +62,7 @@ class FileReport:
     missing: Counter[str] = field(default_factory=Counter)
     coerced: int = 0
     explanation: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     refusal: str = ""
     written: bool = False
     windows: int = 0
@@ -134,6 +140,7 @@ class FileReport:
             "records_per_second": self.records_in / self.seconds if self.seconds else None,
             "engine": self.engine,
             "explanation": list(self.explanation),
+            "warnings": list(self.warnings),
             "refusal": self.refusal or None,
         }
 
@@ -156,6 +163,10 @@ class FileJob:
         With more rejects than this the output gets no name.
     standard
         The format of standard input and output.
+    holder
+        Decides what a method leaves to the data's holder.
+    judging
+        How the records are judged before the output gets its name.
     """
 
     policy: Policy
@@ -165,6 +176,8 @@ class FileJob:
     rejects: Path | None = None
     most_rejected: RecordBound = MOST_REJECTED
     standard: Format = Format.JSONL
+    holder: Holder | None = None
+    judging: Judging = field(default_factory=Judging)
 
     def __post_init__(self) -> None:
         names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
@@ -177,7 +190,8 @@ class FileJob:
         """Anonymize the file; return what happened.
 
         No file appears under its name before all of it is written: an interrupted run leaves none. If too many
-        records were rejected, only the rejects appear.
+        records were rejected, or the records must not be released, only the rejects appear. What cannot be taken
+        back, such as standard output, gets no window before as many records are judged as `check` samples.
 
         Raises
         ------
@@ -192,7 +206,33 @@ class FileJob:
     def _anonymization(self, policy: Policy) -> Anonymization:
         if policy.method is None:
             compile_in_two(warm_up_first_half, warm_up_second_half, policy)
-        return anonymization_of(policy)
+        return anonymization_of(policy, self.holder, self.judging.accept_risks)
+
+    def _judge(self, anonymization: Anonymization, output: NewFile) -> None:
+        """Raise Refused if the records that came so far must not be released."""
+        records, fit = anonymization.rows
+        none_appears = records - fit > self.most_rejected.of(records)  # and that is told
+        if not none_appears or (fit and not output.can_be_taken_back):
+            anonymization.raise_if_forbidden(self.judging.advice)
+
+    def _releases(
+        self, anonymization: Anonymization, batches: Iterator[CodedBatch], output: NewFile
+    ) -> Iterator[CertifiedRelease]:
+        """Yield the windows that records fill; the last one after all records were judged."""
+        always, held = self.judging.when is When.ALWAYS, list[CertifiedRelease]()
+        for batch in batches:
+            held += anonymization.add(batch)
+            if always and not output.can_be_taken_back:
+                if anonymization.rows[0] < sampled_by(self.policy):
+                    continue
+                if held:
+                    self._judge(anonymization, output)
+            yield from held
+            held.clear()
+        if always:
+            self._judge(anonymization, output)
+        yield from held
+        yield from anonymization.close()
 
     def _run(self, progress: Progress) -> FileReport:
         form = format_of(self.target, self.standard)
@@ -215,16 +255,19 @@ class FileJob:
                 if proof is not None:
                     proof.file.writelines(part + b"\n" for part in anonymization.document.parts())
                 try:
-                    for certified in _releases(anonymization, reader, told, progress):
+                    batches = _batches(reader, told, progress)
+                    for certified in self._releases(anonymization, batches, output):
                         report.add(certified)
                         writer.write(certified.release)
                         if proof is not None:
                             proof.file.writelines(part + b"\n" for part in certified.certificate)
+                    if self.judging.when is When.IF_RELEASED and report.released:
+                        self._judge(anonymization, output)
                 except Refused as refused:
                     report.refusal = str(refused)
             report.coerced = reader.coerced + codec.coerced
             if isinstance(anonymization, TableAnonymization):
-                report.explanation = anonymization.explanation
+                report.explanation, report.warnings = anonymization.explanation, anonymization.warnings
             if rejects is not None:
                 rejects.publish()
             if not report.refusal and report.rejected.total() <= self.most_rejected.of(report.records_in):
@@ -236,13 +279,9 @@ class FileJob:
         return report
 
 
-def _releases(
-    anonymization: Anonymization, reader: RecordReader, rejects: RejectsWriter | None, progress: Progress
-) -> Iterator[CertifiedRelease]:
-    batch: CodedBatch
+def _batches(reader: RecordReader, rejects: RejectsWriter | None, progress: Progress) -> Iterator[CodedBatch]:
     for batch in reader:
         if rejects is not None:
             rejects.write(batch.rejects, reader.lines)
-        yield from anonymization.add(batch)
+        yield batch
         progress(reader.bytes_read)
-    yield from anonymization.close()

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.format_names import STANDARD, Format, format_of
+from stream_anon.adapters.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
 from stream_anon.adapters.tables.formats import open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.job import FileReport, Progress
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
+from stream_anon.judging.refusing import OF_FILE, raise_if_forbidden
+from stream_anon.judging.tally import Tally
 from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
@@ -32,14 +35,16 @@ from stream_anon.privacy.nodes import publish_nodes
 from stream_anon.recoding.anatomy import anatomized, is_anatomized
 
 GROUP, COUNT = "group", "count"
+_ADVICE = replace(OF_FILE, accept="To release them all the same, add {options}")  # there are no certificates
 
 
 def beside(target: str) -> str:
     """Return where the sensitive values go unless told: `out.sensitive.csv` beside `out.csv`."""
     if target == STANDARD:
         raise SettingsError("--sensitive-table", "is needed where the output is standard output")
-    path = Path(target)
-    return str(path.with_name(f"{path.stem}.sensitive{path.suffix}"))
+    packed = target[-len(PACKED) :] if is_packed(target) else ""
+    path = Path(target.removesuffix(packed))
+    return str(path.with_name(f"{path.stem}.sensitive{path.suffix}{packed}"))
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class TwoTablesJob:
     rejects: Path | None = None
     most_rejected: RecordBound = MOST_REJECTED
     standard: Format = Format.JSONL
+    accept_risks: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         names = [self.source, self.target, self.sensitive, *([str(self.rejects)] if self.rejects else [])]
@@ -108,7 +114,8 @@ class TwoTablesJob:
         InputError
             If a file cannot be read or written.
         Refused
-            If a value has too many of the rows, a record has none, or an individual has several records.
+            If a condition forbids it, a value has too many of the rows, a record has none, or an individual has
+            several records.
         """
         try:
             return self._run(progress)
@@ -125,18 +132,21 @@ class TwoTablesJob:
             )
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             told = RejectsWriter(rejects.file, names) if rejects else None
+            tally = Tally(self.policy)
             batches = [CodedBatch.none(len(self.policy.quasi_identifiers), len(self.policy.diverse))]
             for batch in reader:
                 if told is not None:
                     told.write(batch.rejects, reader.lines)
                 report.faults.update(faults_of(batch.rejects, names))
                 batches.append(batch)
+                tally.add(batch)
                 progress(reader.bytes_read)
             report.coerced = reader.coerced + codec.coerced
             report.records_in = sum(len(batch) + len(batch.rejects) for batch in batches)
             if rejects is not None:
                 rejects.publish()
             if report.rejected.total() <= self.most_rejected.of(report.records_in):
+                raise_if_forbidden(self.policy, tally, self.accept_risks, _ADVICE)
                 self._write(files, batches, report, reader.delimiter)
         return report
 

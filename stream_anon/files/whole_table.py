@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from stream_anon.conditions import Condition
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
@@ -16,14 +17,25 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
+from stream_anon.recoding.recoders.protocol import Holder
 
 MOST_RECORDS = 10_000_000
 _A_DAY = 86_400.0
 
 
-def anonymization_of(policy: Policy) -> Anonymization:
-    """Return what anonymizes one input by the policy's method or, if it names none, by its engine."""
-    return Anonymization(policy) if policy.method is None else TableAnonymization(policy, policy.method)
+def anonymization_of(
+    policy: Policy, holder: Holder | None = None, accept_risks: Collection[Condition] = ()
+) -> Anonymization:
+    """Return what anonymizes one input by the policy's method or, if it names none, by its engine.
+
+    Parameters
+    ----------
+    holder
+        Decides what a method leaves to the data's holder.
+    """
+    if policy.method is None:
+        return Anonymization(policy, accept_risks=accept_risks)
+    return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks)
 
 
 def whole(policy: Policy) -> Policy:
@@ -40,19 +52,33 @@ class TableAnonymization(Anonymization):
         Its window only bounds the records of an individual.
     choice
         The method.
+    holder
+        Decides what the method leaves to the data's holder.
     """
 
-    def __init__(self, policy: Policy, choice: MethodChoice, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        choice: MethodChoice,
+        clock: Clock | None = None,
+        holder: Holder | None = None,
+        accept_risks: Collection[Condition] = (),
+    ) -> None:
         policy = whole(policy)
-        self._recoding = RecodingCloser(policy, choice)
+        self._recoding = RecodingCloser(policy, choice, holder)
         draws = np.random.default_rng(secrets.randbits(128))
         engine = Engine(policy, draws=draws, partitioner=WholeTable)
-        super().__init__(policy, clock, closer=self._recoding, engine=engine)
+        super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks)
 
     @property
     def explanation(self) -> tuple[str, ...]:
         """Return how the release came about, a line a step; empty before it, and where no class was possible."""
         return tuple(map(str, self._recoding.steps))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what the method's options leave unprotected; empty before the release."""
+        return self._recoding.warnings
 
     def add(self, batch: CodedBatch) -> Iterator[CertifiedRelease]:
         """Take a batch of source 0; yield nothing: the table is not whole yet.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -37,7 +37,9 @@ from stream_anon.windowing.limits import WindowTimer
 Record = Mapping[str, Any] | bytes
 
 
-def released_windows(step: str, up: Any, policy: Policy, folder: str | os.PathLike[str]) -> Any:
+def released_windows(
+    step: str, up: Any, policy: Policy, folder: str | os.PathLike[str], *, accept_risks: Collection[str] = ()
+) -> Any:
     """Release the windows of each key as `FOLDER/key=KEY.window=NUMBER`, once; return them as a stream.
 
     A window closes when it holds `window.max_records`, when it has been open for 0.9 to 1 times `window.max_delay`
@@ -54,12 +56,14 @@ def released_windows(step: str, up: Any, policy: Policy, folder: str | os.PathLi
         in the names of folders.
     folder
         Of this dataflow alone, on a file system that all its workers share; see `ReleaseFolder`.
+    accept_risks
+        Names of conditions that would forbid the first release; see `ReleaseFolder`.
 
     Returns
     -------
     A keyed stream of `StoredRelease`. After a failure a release may come twice.
     """
-    releases = ReleaseFolder(folder, policy, f"Bytewax stream {up.stream_id}")
+    releases = ReleaseFolder(folder, policy, f"Bytewax stream {up.stream_id}", accept_risks=accept_risks)
     keyed = op.map(f"{step}_key", up, lambda pair: (pair[0], pair))
     return op.stateful_batch(step, keyed, lambda state: _KeyWindows(releases, policy.window, state))
 

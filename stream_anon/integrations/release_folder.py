@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
+from stream_anon.judging.refusing import OF_CALL, Judging, When, conditions_of
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import Policy, require_policy
 
 RECORDS, CERTIFICATES, REJECTS, _REPORT = "released.parquet", "certificates.jsonl", "rejects.jsonl", "report.json"
 # Readers of a folder of Parquet files (Spark, pyarrow) leave out names that begin with an underscore.
@@ -80,6 +81,10 @@ class ReleaseFolder:
         On a file system where a renamed folder appears at once to all who work on it (POSIX): not an object store.
     policy
         What must hold. Its rejects never stop a release; they are counted and listed.
+    accept_risks
+        Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
+    judged
+        Whether all that comes has been judged already.
     origin
         Who gives the names, as a query. A folder takes names of one origin only: those of another begin anew, and
         would find that their records are released.
@@ -88,17 +93,29 @@ class ReleaseFolder:
     ------
     Refused
         If the folder holds releases of another origin.
+    TypeError
+        If the policy is none.
     SettingsError
         If pyarrow or narwhals is not installed, the policy names the method anatomy, or columns of a Parquet file
         cannot say all that it publishes.
     """
 
-    def __init__(self, path: str | os.PathLike[str], policy: Policy, origin: str) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        policy: Policy,
+        origin: str,
+        *,
+        accept_risks: Collection[str] = (),
+        judged: bool = False,
+    ) -> None:
+        require_policy(policy)
         require_narwhals("a folder of releases")
         if policy.method is not None and policy.method.name == "anatomy":
             raise SettingsError("method", "anatomy makes two tables: use stream-anon anonymize")
         check_typed_columns(policy)
         self._path, self._policy = Path(path), policy
+        self._accepted, self._judged = conditions_of(accept_risks), judged
         self._path.mkdir(parents=True, exist_ok=True)
         private = self._path / PRIVATE
         # Folders within it, because the times of its own entry could be read by everybody.
@@ -151,7 +168,8 @@ class ReleaseFolder:
         InputError
             If a file cannot be written, or a frame has no column for a declared field.
         Refused
-            If a method's answer falls short of the policy.
+            If a condition forbids the release, or a method's answer falls short of the policy. Releases
+            are judged until one that holds records was made under this policy.
         """
         found = self.stored(name)
         if found is not None:
@@ -193,6 +211,21 @@ class ReleaseFolder:
         keep(self._path)
         return shown
 
+    def _is_judged(self) -> bool:
+        """Return whether records were released here under this policy, while no more risks were accepted than now.
+
+        As for a run on topics, these records told whether the fields are what the policy takes them for. A later
+        release of few records would say less of them, and must not stop its host.
+        """
+        reports = (_report_of(private) for private in self._made.iterdir()) if not self._judged else ()
+        self._judged = self._judged or any(
+            report["released"]
+            and report.get("policy") == self._policy.digest
+            and set(report["accepted_risks"]) <= set(self._accepted)
+            for report in reports
+        )
+        return self._judged
+
     def _make(self, folder: Path, records: Any) -> None:
         """Write all files of a release."""
         report = FileJob(
@@ -202,10 +235,12 @@ class ReleaseFolder:
             folder / CERTIFICATES,
             folder / REJECTS,
             _ANY,
+            judging=Judging(self._accepted, When.NEVER if self._is_judged() else When.IF_RELEASED, OF_CALL),
         ).run(lambda _: None)
         if report.refusal:
             raise Refused(report.refusal)
-        write_whole(folder / _REPORT, msgspec.json.encode(report.as_json()))
+        judged = {"policy": self._policy.digest, "accepted_risks": self._accepted}
+        write_whole(folder / _REPORT, msgspec.json.encode({**report.as_json(), **judged}))
         for path in (*folder.iterdir(), folder):
             keep(path)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -28,14 +28,21 @@ except ModuleNotFoundError as error:
     raise ImportError(text) from None
 
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.files.incoming import IncomingReader
 from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease, keep
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.judging.refusing import OF_CALL, conditions_of, raise_if_forbidden
+from stream_anon.judging.sample_study import sampled_by
+from stream_anon.judging.tally import Tally
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, require_policy
 
 _QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the same as long as the checkpoint does
 
 
-def released_batches(policy: Policy, folder: str | os.PathLike[str]) -> Callable[[Any, int], StoredRelease]:
+def released_batches(
+    policy: Policy, folder: str | os.PathLike[str], *, accept_risks: Collection[str] = ()
+) -> Callable[[Any, int], StoredRelease]:
     """Return what `foreachBatch` calls: it releases a micro-batch as `FOLDER/batch=ID`, once.
 
     The micro-batch is collected in the driver and released window after window; its last window closes with it. If
@@ -47,19 +54,23 @@ def released_batches(policy: Policy, folder: str | os.PathLike[str]) -> Callable
         What must hold.
     folder
         Of this query alone, on a file system of the driver; see `ReleaseFolder`.
+    accept_risks
+        Names of conditions that would forbid the first release; see `ReleaseFolder`.
 
     Returns
     -------
-    A function of a DataFrame and the id of its micro-batch. It raises `Refused` if the folder holds releases of
-    another query, or if a micro-batch is repeated with another number of records: then the source does not give
-    again what it gave, and records may be lost or come in another micro-batch too.
+    A function of a DataFrame and the id of its micro-batch. It raises `Refused` if a condition forbids the
+    first release, if the folder holds releases of another query, or if a micro-batch is repeated with another
+    number of records: then the source does not give again what it gave, and records may be lost or come in another
+    micro-batch too.
     """
+    require_policy(policy)
 
     def release(frame: Any, batch: int) -> StoredRelease:
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY)
         if query is None:
             raise SettingsError("spark", "released_batches is for foreachBatch of a streaming query")
-        releases = ReleaseFolder(folder, policy, f"Spark query {query}")
+        releases = ReleaseFolder(folder, policy, f"Spark query {query}", accept_risks=accept_risks)
         name = f"batch={batch:08d}"
         found = releases.stored(name)
         if found is None:
@@ -72,13 +83,21 @@ def released_batches(policy: Policy, folder: str | os.PathLike[str]) -> Callable
 
 
 def release_dataframe(
-    frame: Any, policy: Policy, folder: str | os.PathLike[str], *, groups: int = 1
+    frame: Any,
+    policy: Policy,
+    folder: str | os.PathLike[str],
+    *,
+    groups: int = 1,
+    accept_risks: Collection[str] = (),
 ) -> list[StoredRelease]:
     """Release the rows of a batch DataFrame as `FOLDER/part=NUMBER`, each group in a task of its own.
 
     All rows of an individual go to one group, which is anonymized window after window: k holds in each window of
     each group. The folder appears when all groups are whole. A task that Spark repeats or runs twice makes no
     second release. It computes at once, and gives no lazy DataFrame, which each action would anonymize anew.
+
+    Before the first task a sample of the rows, drawn from all of them, is judged by the conditions of
+    `stream-anon check`.
 
     Parameters
     ----------
@@ -88,20 +107,26 @@ def release_dataframe(
         Must not exist. On a file system that the driver and all executors share; see `ReleaseFolder`.
     groups
         How many tasks. More are faster and lose more, as smaller windows do.
+    accept_risks
+        Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
 
     Raises
     ------
     Refused
-        If the folder exists.
+        If the folder exists, or a condition forbids the release.
     InputError
         If the DataFrame has no column for a declared field, or the folder cannot be written.
+    TypeError
+        If the policy is none, such as the path of its file.
     """
+    require_policy(policy)
     final = Path(folder).absolute()
     if final.exists():
         raise Refused(f"{final}: is there already, and records would be released a second time")
     making = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
     parts, origin = making / "parts", secrets.token_hex(8)
-    read = _declared(frame, policy)
+    read, accepted = _declared(frame, policy), conditions_of(accept_risks)
+    _judge(read, policy, accepted)
     dealt = read.repartition(groups, _dealt_by(_together(read, policy)))
     numbered = dealt.toDF(*(f"c{place}" for place in range(len(read.columns))))
     try:
@@ -109,7 +134,7 @@ def release_dataframe(
         making.mkdir(mode=0o700, parents=True)
         releases = ReleaseFolder(parts, policy, origin)
         # 2. Each part is made by a task that came to its end, because what tasks say is collected.
-        numbered.mapInArrow(_task(parts, policy, origin, read.columns), "part bigint").collect()
+        numbered.mapInArrow(_task(parts, policy, origin, read.columns, accepted), "part bigint").collect()
         if any(releases.stored(_part(number)) is None for number in range(groups)):
             raise InputError(f"{final}: not all parts are there, do all executors share the file system?")
         # 3. The name appears, with all parts.
@@ -121,6 +146,16 @@ def release_dataframe(
         shutil.rmtree(making, ignore_errors=True)
     whole = ReleaseFolder(final, policy, origin)
     return [one for one in map(whole.stored, map(_part, range(groups))) if one is not None]
+
+
+def _judge(frame: Any, policy: Policy, accepted: Collection[Condition]) -> None:
+    """Raise Refused if a sample of a DataFrame must not be released. Nothing of it is left then."""
+    drawn = frame.orderBy(functions.rand()).limit(sampled_by(policy)).toArrow()
+    tally = Tally(policy)
+    for batch in IncomingReader(policy, drawn):
+        tally.add(batch)
+    # Rejects never stop a host: where nothing fits, nothing is released.
+    raise_if_forbidden(policy, tally, {*accepted, Condition.NO_RECORD_FITS}, OF_CALL)
 
 
 def _dealt_by(columns: list[Any]) -> Any:
@@ -136,7 +171,9 @@ def _part(number: int) -> str:
     return f"part={number:05d}"
 
 
-def _task(parts: Path, policy: Policy, origin: str, names: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _task(
+    parts: Path, policy: Policy, origin: str, names: list[str], accepted: Collection[Condition] = ()
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what releases the rows of one task and yields its number.
 
     Parameters
@@ -156,7 +193,8 @@ def _task(parts: Path, policy: Policy, origin: str, names: list[str]) -> Callabl
         named = (pa.RecordBatch.from_arrays(piece.columns, names) for piece in pieces)
         first = next(named, None)
         rows = () if first is None else pa.RecordBatchReader.from_batches(first.schema, chain([first], named))
-        ReleaseFolder(parts, policy, origin).release(_part(number), rows)
+        releases = ReleaseFolder(parts, policy, origin, accept_risks=accepted, judged=True)
+        releases.release(_part(number), rows)
         yield pa.RecordBatch.from_pydict({"part": [number]})
 
     return released

@@ -1,9 +1,43 @@
-"""How far values were raised in their hierarchies: absolute and relative distance, Prec (Sweeney 2002)."""
+"""How far values were raised in their hierarchies: absolute and relative distance, Prec (Sweeney 2002).
+
+Whoever speaks of Prec means these functions: recoders choose levels by them, and studies report them. An engine
+that minimises level / height prices by `attribute.level` too (`privacy/costs/cost.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+from stream_anon.microdata.attributes import QuasiIdentifier
+
+
+def every_level(attribute: QuasiIdentifier) -> Sequence[int]:
+    """Return the levels of an attribute's hierarchy as it is given, 0 to its height."""
+    return range(attribute.domain.height + 1)
+
+
+def published_levels(
+    attribute: QuasiIdentifier, low: NDArray[np.integer], high: NDArray[np.integer], counted: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the level of what is published for each pair of bounds, int64 of their shape; O(n log n).
+
+    A tight range or a set has the level of the least node around it.
+
+    Parameters
+    ----------
+    low, high
+        Integers of one shape, the bounds of published codes.
+    counted
+        The levels that count, ascending from 0: `every_level`, or only those that part a table's values differently
+        from the one before. A level that does not count is the highest one below it that does.
+    """
+    bounds, place = np.unique(np.stack([low.ravel(), high.ravel()]), axis=1, return_inverse=True)
+    levels = [attribute.level(*pair) for pair in bounds.T.tolist()]
+    found = np.searchsorted(np.asarray(counted), np.array(levels, np.int64), side="right") - 1
+    return np.asarray(found[place.ravel()].reshape(low.shape), np.int64)
 
 
 def absolute_distance(

@@ -18,6 +18,8 @@ from stream_anon.measures.grouping import dense, grouped
 MOST_CELLS = 4_000_000  # of a joint distribution of two attributes
 _PIECE = 512  # classes that are spread at once
 _NONE = 1e-12  # bits up to which there is no information
+_DEVIATIONS = 3.0  # by which the chi-square of independent columns exceeds its mean in about one case of a hundred
+_FEWEST = 4  # rows of which something can be said
 
 
 def entropy(weights: NDArray[np.floating] | NDArray[np.integer]) -> float:
@@ -38,6 +40,27 @@ def mutual_information(one: NDArray[np.integer], other: NDArray[np.integer]) -> 
         + entropy(np.bincount(second, minlength=others))
         - entropy(np.bincount(pairs, minlength=both)),
     )
+
+
+def by_chance(one: NDArray[np.integer], other: NDArray[np.integer]) -> float:
+    """Return the bits of mutual information up to which two columns, integers [n] each, may be independent.
+
+    It is at most log2(1 + chi-square / n), since a divergence is at most the logarithm of one plus the chi-square
+    divergence (Gibbs and Su, 2002). How chi-square is distributed where the columns are shuffled: Dawson, 1954.
+    """
+    rows = len(one)
+    if rows < _FEWEST:
+        return float("inf")
+    mean, spreads = rows / (rows - 1), []
+    for column in (one, other):
+        counts = np.unique(column, return_counts=True)[1]
+        kinds = len(counts)
+        uneven = (rows * float((1 / counts).sum()) - kinds**2) / (rows - 2)
+        mean *= kinds - 1
+        spreads.append(((kinds - 1) * (rows - kinds) / (rows - 1) - uneven, uneven))
+    (first, uneven), (second, other_uneven) = spreads
+    variance = 2 * rows / (rows - 3) * first * second + rows**2 / (rows - 1) * uneven * other_uneven
+    return float(np.log2(1 + (mean + _DEVIATIONS * np.sqrt(max(0.0, variance))) / rows))
 
 
 def unknown_bits(
@@ -136,11 +159,16 @@ def dependence_kept(codes: NDArray[np.int32], boxes: Boxes, one: int, other: int
     Returns
     -------
     The share that is kept, above 1 where the release shows more dependence than there was; None where the
-    attributes were independent, nothing was released, or their values make more than `MOST_CELLS` pairs.
+    attributes depend on each other no more than `by_chance`, nothing was released, or their values make more than
+    `MOST_CELLS` pairs.
     """
     before = mutual_information(codes[one], codes[other])
     first, second = np.unique(codes[one]), np.unique(codes[other])
-    if before < _NONE or not len(boxes) or len(first) * len(second) > MOST_CELLS:
+    if (
+        not len(boxes)
+        or before <= by_chance(codes[one], codes[other]) + _NONE
+        or len(first) * len(second) > MOST_CELLS
+    ):
         return None
     chosen, weights = boxes.alike((one, other))
     joint = np.zeros((len(first), len(second)))

@@ -170,7 +170,7 @@ class QuasiIdentifier(Attribute):
     domain
         Its values, codes and nodes.
     weight
-        Steers the engine; the reported loss leaves it out.
+        Steers the engine and MinGen; the reported loss leaves it out.
     missing, unknown, publication
         See the enumerations.
     type

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
+from stream_anon.rounding import exactly
+
 
 @dataclass(frozen=True, slots=True)
 class RecordBound:
@@ -41,7 +43,12 @@ class RecordBound:
         return int(self.share * records + 1e-9) if self.records is None else self.records
 
     def __str__(self) -> str:
-        return f"{100 * self.share:g}%" if self.records is None else str(self.records)
+        return exactly(self.share) if self.records is None else str(self.records)
+
+
+def k_in_words(k: int | None) -> str:
+    """Return a policy's k, for people."""
+    return "none" if k is None else str(k)
 
 
 @dataclass(frozen=True, slots=True)

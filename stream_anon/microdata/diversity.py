@@ -187,3 +187,81 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion("delta_disclosure", _more),
     Criterion("beta_likeness", _more),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Surest:
+    """The class in which a value is surest; of several the largest.
+
+    Parameters
+    ----------
+    records
+        Its size.
+    share
+        Of its records that have its most frequent value: how sure somebody is who takes it for a member's. It is
+        the confidence that (alpha, k)-anonymity bounds (Wong, Li, Fu, Wang: KDD 2006).
+    """
+
+    records: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What classes give away of a sensitive attribute S. A missing value counts as a value.
+
+    Parameters
+    ----------
+    records
+        That were counted.
+    prior
+        H(S) in bits: what is unknown of a record's value by who knows how all records' values are distributed.
+    told
+        I(class; S) = H(S) - sum over classes of (records of the class / records) x H(S in the class), in bits: what
+        knowing the class tells of it (Shannon 1948). It is the privacy risk of Rebollo-Monedero, Forne and
+        Domingo-Ferrer (From t-closeness-like privacy to postrandomization via information theory, TKDE 2010). Small
+        classes differ by chance, and tell the more.
+    guess
+        Share of all records that have the most frequent value.
+    worst
+        None without a record.
+    alike
+        Records in classes whose records all have one value: it is known of everybody in them.
+    """
+
+    records: int
+    prior: float
+    told: float
+    guess: float
+    worst: Surest | None
+    alike: int
+
+    @property
+    def share(self) -> float:
+        """Return told / prior; 0 where there is nothing to tell."""
+        return self.told / self.prior if self.prior > 0 else 0.0
+
+    @property
+    def in_words(self) -> str:
+        """Return how many records are in classes of one value."""
+        return f"{self.alike:,} of {self.records:,} records are in classes whose records all have one value"
+
+    def joined(self, other: Disclosure) -> Disclosure:
+        """Return what two windows give away: means over records, each beside the distribution of its own window."""
+        records = self.records + other.records
+
+        def mean(one: float, another: float) -> float:
+            return (one * self.records + another * other.records) / max(records, 1)
+
+        return Disclosure(
+            records,
+            mean(self.prior, other.prior),
+            mean(self.told, other.told),
+            mean(self.guess, other.guess),
+            max(
+                (each for each in (self.worst, other.worst) if each is not None),
+                key=lambda each: (each.share, each.records),
+                default=None,
+            ),
+            self.alike + other.alike,
+        )

@@ -14,13 +14,13 @@ NO_RECORD = RecordBound(records=0)
 
 METHODS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "k-minimal": _SEARCHING | {"prefer"},
-        "mingen": _SEARCHING | {"prefer"},
+        "k-minimal": _SEARCHING | {"prefer", "collapse_levels"},
+        "mingen": _SEARCHING | {"prefer", "collapse_levels"},
         "samarati": _SEARCHING,
-        "incognito": _SEARCHING,
-        "ola": _SEARCHING | {"loss"},
+        "incognito": _SEARCHING | {"collapse_levels"},
+        "ola": _SEARCHING | {"loss", "collapse_levels"},
         "datafly": frozenset({"keep_suppressed"}),
-        "mu-argus": frozenset({"identifying", "more", "most", "outliers", "complete"}),
+        "mu-argus": frozenset({"identifying", "more", "most", "outliers", "choices", "complete"}),
         "tds": frozenset({"target"}),
         "anatomy": frozenset({"target"}),
         "full-domain": frozenset({"levels"}),
@@ -54,5 +54,7 @@ class MethodChoice:
             if option not in METHODS[self.name]:
                 names = [name for name, own in METHODS.items() if option in own]
                 raise SettingsError(f"method.{option}", f"is for name: {' or '.join(names)} only")
+        if self.options.get("choices") is not None and "outliers" in self.options:
+            raise SettingsError("method.outliers", "decides where nobody chooses: leave it or choices out")
         if "target" in METHODS[self.name] and not self.options.get("target"):
             raise SettingsError("method.target", f"must name an attribute, with name: {self.name}")

@@ -28,6 +28,8 @@ from stream_anon.microdata.output.shape import Shape
 EVERY_RECORD = "every-record"
 FULL_DOMAIN = "full-domain"
 ANATOMY = "anatomy"
+IAB = "iab"
+ONLY_IAB = f"none is for files and method: {IAB}: all others form classes of k individuals"
 MOST_K_FOREST = 10_000
 MOST_EXTRA_LEVELS = 10
 MOST_ROUNDS = 5
@@ -156,6 +158,13 @@ class EngineChoice:
             )
 
 
+def require_policy(given: object) -> None:
+    """Raise TypeError if what should be a policy is something else, such as the path of its file."""
+    if not isinstance(given, Policy):
+        name = type(given).__name__
+        raise TypeError(f"policy must be a Policy, and is of type {name}: load its file by Policy.load(path)")
+
+
 @dataclass(frozen=True)
 class Policy:
     """Everything that the core knows about a deployment.
@@ -166,7 +175,9 @@ class Policy:
         Every declared field, in the order in which published ones are written; see `output.members.shaped` for what
         the shape changes of them.
     k
-        Least number of distinct individuals in a published class.
+        Least number of distinct individuals in a published class. None asks nothing of classes: shields alone
+        protect. It is for files that `iab` recodes, and whatever makes classes refuses it; a document or an audit
+        of such a policy names no maker.
     individual
         Name of the attribute that tells individuals apart, or `EVERY_RECORD`.
     max_share
@@ -197,7 +208,7 @@ class Policy:
     """
 
     attributes: tuple[Attribute, ...]
-    k: int
+    k: int | None
     individual: str
     max_share: float = 0.5
     diversity: Mapping[str, Diversity] = field(default_factory=dict)
@@ -222,16 +233,11 @@ class Policy:
             raise SettingsError("method", "publishes the nodes of its method: leave privacy.extra_levels out")
         if self.method is not None and any(a.min_level for a in self.quasi_identifiers):
             raise SettingsError("method", "chooses levels by itself: leave engine.levels and min_level out")
-        if not 2 <= self.k <= MOST_CLASS:
-            raise SettingsError("privacy.k", f"must lie between 2 and {MOST_CLASS}")
+        self._check_k()
         if not 0 < self.max_share <= 1:
             raise SettingsError("privacy.max_share", "must be above 0 and at most 1")
         if not 0 <= self.revision <= MOST_REVISION:
             raise SettingsError("privacy.revision", f"must lie between 0 and {MOST_REVISION}")
-        if self.max_share * self.k < 1:
-            raise SettingsError("privacy.max_share", f"must be at least 1/k = {1 / self.k:g}")
-        if self.window.max_records < self.k:
-            raise SettingsError("window.max_records", f"must be at least k = {self.k}")
         if self.engine.name == "k-forest" and self.window.max_records > MOST_K_FOREST:
             raise SettingsError(
                 "window.max_records",
@@ -245,6 +251,20 @@ class Policy:
         self._check_null_values()
         check_shape(self.attributes, self.shape)
         self._check_shields()
+
+    def _check_k(self) -> None:
+        if self.k is None:
+            if not self.shields:
+                raise SettingsError("privacy.k", "none needs privacy.shields: nothing else protects anybody then")
+            if self.max_share < 1:
+                raise SettingsError("privacy.max_share", "is of a class of k individuals: leave it out with none")
+            return
+        if not 2 <= self.k <= MOST_CLASS:
+            raise SettingsError("privacy.k", f"must lie between 2 and {MOST_CLASS}, or be the word none")
+        if self.max_share * self.k < 1:
+            raise SettingsError("privacy.max_share", f"must be at least 1/k = {1 / self.k:g}")
+        if self.window.max_records < self.k:
+            raise SettingsError("window.max_records", f"must be at least k = {self.k}")
 
     def _check_shields(self) -> None:
         names = {attribute.name for attribute in self.quasi_identifiers}
@@ -348,12 +368,14 @@ class Policy:
                 raise SettingsError(key, f"is the same field as {twin}, or the same column of a file")
 
     def check_streamed(self) -> None:
-        """Raise SettingsError if the policy names a method for whole files, which no stream can be put through."""
+        """Raise SettingsError if the policy is for whole files: if it names a method, or asks for no k."""
         if self.method is not None:
             raise SettingsError(
                 "method",
                 "is for files that `stream-anon anonymize` reads: a stream has no whole table; name an engine",
             )
+        if self.k is None:
+            raise SettingsError("privacy.k", ONLY_IAB)
 
     @property
     def maker(self) -> str:
@@ -382,12 +404,38 @@ class Policy:
     @cached_property
     def open_shields(self) -> tuple[Shield, ...]:
         """Return the shields that do not hold by themselves, where k or another shield holds."""
-        whole = Shield(tuple(attribute.name for attribute in self.quasi_identifiers), self.k)
+        names = tuple(attribute.name for attribute in self.quasi_identifiers)
+        whole = [] if self.k is None else [Shield(names, self.k)]
         return tuple(
             shield
             for shield in self.shields
-            if not shield.follows_from([whole, *(other for other in self.shields if other is not shield)])
+            if not shield.follows_from([*whole, *(other for other in self.shields if other is not shield)])
         )
+
+    @cached_property
+    def unprotected(self) -> tuple[str, ...]:
+        """Return the quasi-identifiers about which nothing is promised: without k those in no shield."""
+        shielded = {name for shield in self.shields for name in shield.attributes}
+        names = (attribute.name for attribute in self.quasi_identifiers)
+        return () if self.k is not None else tuple(name for name in names if name not in shielded)
+
+    @property
+    def without_k(self) -> str:
+        """Return what is not promised because no k is asked, in words; empty where one is."""
+        if self.k is not None:
+            return ""
+        names = ", ".join(self.unprotected)
+        more = f", and nothing protects {names}, in no shield" if names else ""
+        return f"none: a record may be the only one with its values of all quasi-identifiers{more}"
+
+    @property
+    def crowd(self) -> int:
+        """Return k, or where none is asked the largest k of a shield.
+
+        A value that passes and that fewer individuals hold is rare. Without k a window of fewer publishes nothing,
+        since each of its records would be in a group of that shield.
+        """
+        return max(shield.k for shield in self.shields) if self.k is None else self.k
 
     @cached_property
     def diverse(self) -> tuple[Sensitive, ...]:

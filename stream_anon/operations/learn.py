@@ -42,8 +42,11 @@ def learn_from_file(policy: Policy, sample: str, standard: Format = Format.JSONL
             count += len(batch)
             if count >= most:
                 break
-    if count < 2 * policy.k:
-        raise InputError(f"{sample}: holds {count} valid records; at least {2 * policy.k} are needed to learn from")
+    k = policy.crowd
+    if count < 2 * k:
+        raise InputError(
+            f"{sample}: holds {count} valid records; at least {2 * policy.crowd} are needed to learn from"
+        )
     codes = np.ascontiguousarray(np.concatenate(parts, axis=1)[:, :most])
     model = objective(policy.quasi_identifiers, policy.engine.loss, policy.engine.labels)
-    return learned_from(codes, policy.quasi_identifiers, model, policy.k, policy.engine.seed or 0), codes.shape[1]
+    return learned_from(codes, policy.quasi_identifiers, model, k, policy.engine.seed or 0), codes.shape[1]

@@ -20,11 +20,11 @@ from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.adapters.tables.format_names import STANDARD, Format
 from stream_anon.adapters.tables.formats import open_reader
 from stream_anon.errors import InputError
+from stream_anon.judging.sample_study import Sample
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
-from stream_anon.service.starting.sample_study import Sample
 from stream_anon.service.starting.schema_findings import reader_of
 from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings

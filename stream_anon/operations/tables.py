@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from stream_anon.audit.records import ReleasedRecordReader
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population
-from stream_anon.microdata.attributes import PassThrough
+from stream_anon.microdata.attributes import PassThrough, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -34,11 +34,17 @@ class Released:
     ----------
     labels
         int64[c, m], how many records of each box have each label; None where none was asked for.
+    classes
+        int64[n], the box of each record.
+    sensitive
+        The n values of each sensitive attribute, by name.
     """
 
     source: str
     boxes: Boxes
     labels: NDArray[np.int64] | None = None
+    classes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    sensitive: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -62,6 +68,8 @@ class OriginalTable:
         Whether these are all records of the source.
     labels
         int64[n], the label of each row as a `LabelBook` numbers it; None where none was asked for.
+    sensitive
+        The n values of each sensitive attribute, by name.
     """
 
     source: str
@@ -70,6 +78,7 @@ class OriginalTable:
     rejected: int
     whole: bool
     labels: NDArray[np.int64] | None = None
+    sensitive: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     def suppressed_in(self, released: Released) -> int:
         """Return how many of the records a release leaves out.
@@ -149,7 +158,10 @@ def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = No
     batch = sample.batch
     people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
     labels = None if book is None else np.array(book.of_batch(batch), np.int64)
-    return OriginalTable(sample.source, policy, people, len(batch.rejects), sample.whole, labels)
+    passed = cast("Sequence[Passed]", batch.payload)
+    places = [(place, own.name) for place, own in enumerate(policy.passed) if isinstance(own, Sensitive)]
+    sensitive = {name: [row[place] for row in passed] for place, name in places}
+    return OriginalTable(sample.source, policy, people, len(batch.rejects), sample.whole, labels, sensitive)
 
 
 def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> Released:
@@ -169,6 +181,9 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
     counts: Counter[bytes] = Counter()
     labelled: Counter[tuple[bytes, int]] = Counter()
     tuples: dict[bytes, tuple[Any, ...]] = {}
+    places: dict[bytes, int] = {}
+    classes: list[int] = []
+    sensitive: dict[str, list[object]] = {own.name: [] for own in policy.attributes if isinstance(own, Sensitive)}
     with released_records(path, policy) as records:
         for number, record in enumerate(records, start=1):
             if record is None:
@@ -176,6 +191,9 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
             read, _ = reader.read(record)
             counts[read.key] += 1
             tuples.setdefault(read.key, read.quasi)
+            classes.append(places.setdefault(read.key, len(places)))
+            for column, value in zip(sensitive.values(), read.sensitive, strict=True):
+                column.append(value)
             if book is not None:
                 label = book.of_record(record)
                 if label is None:
@@ -185,10 +203,9 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
         boxes = boxes_of(policy.quasi_identifiers, list(tuples.values()), [counts[key] for key in tuples])
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
-    if book is None:
-        return Released(str(path), boxes)
-    labels = np.zeros((len(boxes), len(book)), np.int64)
-    places = {key: place for place, key in enumerate(tuples)}
-    for (key, label), count in labelled.items():
-        labels[places[key], label] = count
-    return Released(str(path), boxes, labels)
+    labels = None
+    if book is not None:
+        labels = np.zeros((len(boxes), len(book)), np.int64)
+        for (key, label), count in labelled.items():
+            labels[places[key], label] = count
+    return Released(str(path), boxes, labels, np.array(classes, np.int64), sensitive)

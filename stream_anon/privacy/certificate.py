@@ -130,10 +130,11 @@ class AchievedShield(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy asks of every class, and of the window.
 
-    `levels` are by quasi-identifier, of those of which not all are allowed.
+    `k` is null where nothing is asked of classes but what shields ask of their groups. `levels` are by
+    quasi-identifier, of those of which not all are allowed.
     """
 
-    k: AtLeastTwo
+    k: AtLeastTwo | None
     max_share: Annotated[float, msgspec.Meta(gt=0, le=1)]
     distinct_l: dict[str, AtLeastTwo]
     sensitive: dict[str, AskedSpread] = {}

@@ -259,7 +259,7 @@ class Criteria:
         """Return what `policy` asks for."""
         asked = [policy.diversity[attribute.name] for attribute in policy.diverse]
         return cls(
-            policy.k,
+            policy.k or 1,  # of one that asks for none every class is large enough
             policy.max_share,
             np.array([each.values for each in asked], np.int64),
             tuple(Spread.of(each) for each in asked),

@@ -195,7 +195,7 @@ def _is_default(field: Any, value: Any) -> bool:
 
 def _policy(plain: dict[str, Any]) -> Policy:
     attributes = tuple(_attribute(one) for one in plain.pop("attributes"))
-    ks = (plain["k"], *(shield["k"] for shield in plain.get("shields", ())))
+    ks = (plain["k"] or 0, *(shield["k"] for shield in plain.get("shields", ())))
     window = WindowLimits(max_records=max(WindowLimits.max_records, *ks))
     return _build(Policy, plain, attributes=attributes, window=window)
 

@@ -53,7 +53,9 @@ def weakened(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Weake
 
 def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     asked, asks = before["asked"], after["asked"]
-    if asks["k"] < asked["k"]:
+    if asked["k"] is not None and asks["k"] is None:
+        yield Weakening("privacy.k", f"was {asked['k']} and would be none")
+    elif asked["k"] is not None and asks["k"] < asked["k"]:
         yield Weakening("privacy.k", _fell(asked["k"], asks["k"]))
     if asks["max_share"] > asked["max_share"]:
         yield Weakening("privacy.max_share", _rose(asked["max_share"], asks["max_share"]))
@@ -114,7 +116,7 @@ def _shields(
     Of a shield those attributes count that are published as quasi-identifiers still: `_attribute` tells of others.
     """
     quasi = frozenset(name for name, own in attributes.items() if own["role"] == "quasi-identifier")
-    kept = [(quasi, asks["k"]), *((frozenset(own["attributes"]), own["k"]) for own in asks.get("shields", ()))]
+    kept = [(quasi, asks["k"] or 1), *((frozenset(own["attributes"]), own["k"]) for own in asks.get("shields", ()))]
     for shield in asked.get("shields", ()):
         names = quasi.intersection(shield["attributes"])
         least = max((k for own, k in kept if names <= own), default=1)

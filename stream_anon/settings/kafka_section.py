@@ -9,7 +9,7 @@ from stream_anon.adapters.codecs import RecordFormats
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError

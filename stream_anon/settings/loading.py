@@ -24,6 +24,8 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.settings.model import ENVIRONMENT_PREFIX, Settings
 from stream_anon.settings.yaml_text import read_yaml
 
+_OF_RECORDS = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}  # JSON is YAML: .json may be a policy
+
 
 def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
     """Return the settings with values that win over the environment and the file: they were typed just now."""
@@ -56,6 +58,8 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
     SettingsError
         Names the first wrong key, what is allowed, and the file.
     """
+    if path.suffix.lower() in _OF_RECORDS:
+        raise SettingsError("settings", "is a file of records; a policy is a YAML file", str(path))
     try:
         document = read_yaml(read_text(path), str(path))
     except InputError as error:
@@ -119,16 +123,25 @@ def _first_error(error: ValidationError, place: str | None) -> SettingsError:
         "InputSettings",
         "FormatSettings",
         "constrained-str",
+        "constrained-int",
+        "literal['none']",
         "dict[str,any]",
         "int",
         "float",
     }
     parts = (str(part) for part in first["loc"])
-    key = ".".join(part for part in parts if part not in branches and not part.startswith("list[")) or "settings"
+    named = [part for part in parts if part not in branches and not part.startswith(("list[", "literal["))]
+    key = ".".join(named) or "settings"
     if first["type"] == "extra_forbidden":
         message = "unknown key" + _allowed_keys(first["loc"])
     elif first["type"] == "missing":
         message = "is required"
+    elif first["type"] == "model_type":
+        message = "must be a mapping of keys" + _allowed_keys((*first["loc"], ""))
+    elif first["type"] == "dict_type":
+        message = "must be a mapping"
+    elif first["type"] == "list_type":
+        message = "must be a list"
     else:
         text = first["msg"].removeprefix("Value error, ")
         message = text[:1].lower() + text[1:]

@@ -21,6 +21,15 @@ def _bound(given: str | int) -> str | int:
     return given
 
 
+class ChoiceSettings(Section):
+    """What the data's holder chooses: an attribute, and how far it is generalized."""
+
+    attribute: Name
+    """A quasi-identifier."""
+    level: int = Field(ge=1)
+    """Level of its hierarchy; one on which the attribute stands already changes nothing."""
+
+
 class MethodSettings(Section):
     """A classic method that recodes a file as one table, in place of the engine. `run` refuses it."""
 
@@ -50,6 +59,9 @@ promises: [recoders.md](recoders.md). An option that is not the method's is an e
     """Of k-minimal and mingen: quasi-identifiers, from the one to keep finest."""
     loss: Literal["ncp", "prec", "discernibility", "entropy"] = "ncp"
     """Of ola: what the chosen levels minimise."""
+    collapse_levels: bool = False
+    """Of k-minimal, mingen, incognito, and ola with `loss: prec`: Prec counts levels that part the file's values
+    alike as one, as `stream-anon utility --collapse-levels` does. Otherwise it counts each level of a hierarchy."""
     keep_suppressed: bool = False
     """Of datafly: publish suppressed records with every quasi-identifier as `*`."""
     identifying: list[Name] = []
@@ -59,7 +71,10 @@ promises: [recoders.md](recoders.md). An option that is not the method's is an e
     most: list[Name] = []
     """Of mu-argus: the most identifying ones."""
     outliers: float = Field(default=0.05, ge=0, le=1)
-    """Of mu-argus: share of records with rare combinations up to which single values are blanked."""
+    """Of mu-argus: share of records with rare combinations up to which single values are blanked. It decides where
+    neither `choices` nor a person at a terminal (`--choose`) does."""
+    choices: list[ChoiceSettings] | None = None
+    """Of mu-argus: what its step 4 leaves to the data's holder, in their order; `[]` generalizes nothing there."""
     complete: bool = False
     """Of mu-argus: suppress the groups that stay below k. Without it nothing is written where there are any."""
     target: Name | None = None

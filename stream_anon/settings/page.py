@@ -61,6 +61,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
     ("attributes.NAME.hierarchy, by words", domains.WordsSettings),
     ("method", method.MethodSettings),
+    ("method.choices", method.ChoiceSettings),
     ("http", model.HttpSettings),
     ("logs", model.LogSettings),
 )

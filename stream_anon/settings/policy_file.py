@@ -32,6 +32,7 @@ from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
@@ -61,9 +62,9 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             attributes = _on_levels(attributes, chosen.levels)
         policy = Policy(
             attributes=attributes,
-            k=settings.privacy.k,
+            k=settings.privacy.asked_k,
             individual=settings.privacy.individuals.field,
-            max_share=settings.privacy.max_share,
+            max_share=settings.privacy.asked_share,
             diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
             window=WindowLimits(
                 settings.window.max_records,
@@ -174,6 +175,8 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
 
 def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, domain: Domain) -> QuasiIdentifier:
     key = f"attributes.{name}"
+    if given.publish is not None and given.order is not None:
+        raise SettingsError(f"{key}.publish", "is for hierarchy and values: of an order ranges are published")
     publication = Publication(given.publish or "nodes")
     labels = domain.labels()
     if publication is Publication.VALUES and labels is None:
@@ -232,6 +235,8 @@ def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Dom
             return cast("DomainSettings", settings).build(f"{key}.{name}")
     if given.values is not None:
         return CategoricalDomain(Hierarchy.flat((_label(v) for v in given.values), f"{key}.values"))
+    if given.order is not None:
+        return OrderedDomain(tuple(map(_label, given.order)), f"{key}.order")
     key = f"{key}.hierarchy"
     if isinstance(given.hierarchy, BalancedSettings):
         return CategoricalDomain(

@@ -128,14 +128,19 @@ class PrivacySettings(Section):
         str
     ] = """See [privacy.md](privacy.md). `individual: person_id` is short for `individual: {field: person_id}`.
 
+`k: none` asks nothing of classes: only `shields` protect, and a quasi-identifier in none of them is unprotected. It
+is for files that `method: iab` recodes. The word must be written; a `k` that is missing or empty is an error.
+`max_share` is of classes of k individuals and must be left out beside it.
+
 `max_suppressed` is compared with the records of a window that would be released or suppressed; those over their
 individual's limit are among the suppressed. A window above it is published with an alert (`publish`), suppressed
 whole (`suppress`), or waits for more records (`hold`), which breaks the bound of `max_delay` on purpose: what it
 would suppress is counted when it is due and each time that it has grown by a sixteenth. With `max_records` a held
 window closes all the same, and is published with an alert."""
 
-    k: int = Field(ge=2, le=MOST_CLASS)
-    """Least number of distinct individuals in a published class."""
+    k: Annotated[int, Field(ge=2, le=MOST_CLASS)] | Literal["none"]
+    """Least number of distinct individuals in a published class, 2 to 1,000,000; none: shields alone protect, in
+    files by iab."""
     individual: Annotated[str, Field(min_length=1)] | IndividualSettings
     """Attribute that tells individuals apart, or every-record, which goes with no kafka.envelope: debezium or
     cloudevents; or a mapping that also says which spellings of an id are one individual's."""
@@ -158,6 +163,17 @@ window closes all the same, and is published with an alert."""
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
     """Hash of this policy, where it may promise less than the one before it; a run says it."""
+
+    @property
+    def asked_k(self) -> int | None:
+        """Return the k of classes; None only where the word none says so."""
+        return None if self.k == "none" else self.k
+
+    @property
+    def asked_share(self) -> float:
+        """Return the largest share of a class; all of it where nothing is said and no k makes classes."""
+        said = self.k != "none" or "max_share" in self.model_fields_set
+        return self.max_share if said else 1.0
 
     @property
     def individuals(self) -> IndividualSettings:

@@ -19,6 +19,7 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 
@@ -132,6 +133,14 @@ def _categories(tree: Hierarchy) -> Specimen:
     return Specimen(CategoricalDomain(tree), fitting, ["nowhere", "*"], [1.5, [], {}], _belongs(tree))
 
 
+def _ordered(*order: str) -> Specimen:
+    def covers(published: Any, value: Any) -> bool:
+        first, _, last = published.partition("..")
+        return order.index(first) <= order.index(str(value)) <= order.index(last or first)
+
+    return Specimen(OrderedDomain(order), order, ["nowhere", "*", f"{order[0]}..{order[1]}"], [1.5, [], {}], covers)
+
+
 def _numbers(*values: float, wrong: Sequence[Any] = ("1", True, []), **given: Any) -> Specimen:
     domain = NumericDomain(**given)
     outside = [int(domain.maximum) + 1, int(domain.minimum) - 1, 10**30]
@@ -180,6 +189,9 @@ SPECIMENS: dict[str, Specimen] = {
     "categorical-ragged": _categories(_RAGGED),
     "categorical-flat": _categories(Hierarchy.flat(["yes", "no"])),
     "categorical-large": _categories(balanced([f"c{i}" for i in range(1500)], 3)),
+    "ordered": _ordered("none", "primary", "secondary", "bachelor", "master", "doctor", "[1,2]"),
+    "ordered-two": _ordered("0", "1"),
+    "ordered-large": _ordered(*(f"grade {i}" for i in range(1500))),
     "numeric-halved": _numbers(
         *range(17, 91), minimum=Decimal(17), maximum=Decimal(90), step=Decimal(1), decimals=0,
         wrong=["17", 17.5, []],

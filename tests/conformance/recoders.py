@@ -14,7 +14,7 @@ from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
 from stream_anon.recoding.recoders.optimal import Ola
-from stream_anon.recoding.recoders.protocol import Recoder
+from stream_anon.recoding.recoders.protocol import Choice, Recoder
 from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
 
@@ -23,12 +23,13 @@ Names = Sequence[str]
 
 SPECIMENS: Mapping[str, Sequence[Callable[[Names], Recoder]]] = {
     "k-minimal": [lambda names: KMinimal(tuple(reversed(names)))],
-    "mingen": [lambda names: MinGen((names[-1],))],
+    "mingen": [lambda names: MinGen((names[-1],)), lambda names: MinGen(collapse_levels=True)],
     "samarati": [lambda names: Samarati()],
-    "incognito": [lambda names: Incognito()],
+    "incognito": [lambda names: Incognito(), lambda names: Incognito(collapse_levels=True)],
     "ola": [
         lambda names: Ola("ncp"),
         lambda names: Ola("prec"),
+        lambda names: Ola("prec", collapse_levels=True),
         lambda names: Ola("discernibility"),
         lambda names: Ola("entropy"),
     ],
@@ -36,6 +37,9 @@ SPECIMENS: Mapping[str, Sequence[Callable[[Names], Recoder]]] = {
     "mu-argus": [
         lambda names: MuArgus((names[0],), tuple(names[1:2]), tuple(names[2:3]), outliers=0.2),
         lambda names: MuArgus((names[0],), tuple(names[1:2]), tuple(names[2:3]), complete=True),
+        lambda names: MuArgus(
+            (names[0],), tuple(names[1:2]), tuple(names[2:3]), choices=(Choice(names[0], 1),), complete=True
+        ),
     ],
     "tds": [lambda names: Tds("class")],
     "iab": [

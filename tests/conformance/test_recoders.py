@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders import protocol
@@ -28,7 +29,7 @@ from stream_anon.recoding.recoders.registry import RECODERS
 from stream_anon.recoding.recoders.samarati import Samarati
 from tests.conformance.recoders import SPECIMENS, Names, recoders
 from tests.support.effort import examples
-from tests.support.lattices import Table, counted, tables, tables_of_times, times, too_small
+from tests.support.lattices import Table, counted, published, tables, tables_of_times, times, too_small
 
 _TABLES = st.one_of(tables(), tables_of_times())
 
@@ -187,9 +188,44 @@ def _chosen(drawn: Table, found: Recoding) -> tuple[int, ...]:
     return vector
 
 
-def _prec(drawn: Table, vector: tuple[int, ...]) -> float:
-    shares = [level / own.height for own, level in zip(drawn.levels, vector, strict=True)]
+def _prec(drawn: Table, vector: tuple[int, ...], *, collapse_levels: bool = False) -> float:
+    """Return 1 - the mean over cells of level / height, by climbing trees."""
+    low, high = _table(drawn).bounds(vector)
+    shares = []
+    for place, (attribute, codes) in enumerate(zip(drawn.attributes, drawn.rows.codes.tolist(), strict=True)):
+        levels = _distinct_levels(attribute, codes) if collapse_levels else list(range(attribute.domain.height + 1))
+        for a, b in zip(low[place].tolist(), high[place].tolist(), strict=True):
+            level = _level_of(attribute, a, b)
+            shares.append((sum(own <= level for own in levels) - 1) / (len(levels) - 1))
     return round(1 - sum(shares) / len(shares), 9)
+
+
+def _distinct_levels(attribute: QuasiIdentifier, codes: list[int]) -> list[int]:
+    """Return the level of single values, each above that unites more of them, and the root."""
+    top = attribute.domain.height
+    kinds = [len({_group(attribute, code, level) for code in codes}) for level in range(top + 1)]
+    return [level for level in range(top + 1) if level in (0, top) or kinds[level] < kinds[level - 1]]
+
+
+def _group(attribute: QuasiIdentifier, code: int, level: int) -> str | None:
+    """Return what a value becomes on a level; an unknown one is in no known one's group."""
+    return "unknown" if code == attribute.unknown_code else published(attribute, code, level)
+
+
+def _level_of(attribute: QuasiIdentifier, low: int, high: int) -> int:
+    """Return how far the deepest node that holds some codes lies above the leaves."""
+    if high >= attribute.missing_code:
+        return 0 if low == high == attribute.missing_code else attribute.domain.height
+    assert isinstance(attribute.domain, CategoricalDomain)
+    tree = attribute.domain.hierarchy
+    above = []
+    for code in (low, high):
+        path = [int(tree.leaves[code])]
+        while path[-1] > 0:
+            path.append(int(tree.parents[path[-1]]))
+        above.append(path)
+    node = next(own for own in above[0] if own in above[1])
+    return 0 if node == above[0][0] else tree.height - int(tree.depths[node])
 
 
 def _minimal(satisfying: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -200,18 +236,25 @@ def _minimal(satisfying: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
 
 
 @examples(120)
-@given(tables(), _asked())
-def test_k_minimal_and_mingen_agree_with_a_search_of_all_nodes(drawn: Table, asked: Asked) -> None:
+@given(tables(), _asked(), st.booleans())
+def test_k_minimal_and_mingen_agree_with_a_search_of_all_nodes(
+    drawn: Table, asked: Asked, collapse_levels: bool
+) -> None:
     satisfying = [own for own, lost in _suppressed(drawn, asked).items() if lost <= asked.most_suppressed]
     table = _table(drawn)
-    plain, best = KMinimal().recode(table, asked), MinGen().recode(table, asked)
+    plain = KMinimal().recode(table, asked)
+    best = MinGen(collapse_levels=collapse_levels).recode(table, asked)
     told = [dict(step.figures) for step in best.steps if step.action == "minimal node"]
     levels = drawn.levels
     listed = {tuple(own.numbers.index(one["levels"][own.name]) for own in levels) for one in told}  # type: ignore[index]
     assert listed == _minimal(satisfying)
     if satisfying:
         assert _chosen(drawn, plain) == min(_minimal(satisfying))
-        assert _chosen(drawn, best) == min(satisfying, key=lambda own: (-_prec(drawn, own), own))
+        precs = {own: _prec(drawn, own, collapse_levels=collapse_levels) for own in satisfying}
+        assert _chosen(drawn, best) == min(satisfying, key=lambda own: (-precs[own], own))
+        for one in told:
+            own = tuple(own.numbers.index(one["levels"][own.name]) for own in levels)  # type: ignore[index]
+            assert one["prec"] == precs[own]
 
 
 @examples(120)
@@ -226,14 +269,15 @@ def test_samarati_agrees_with_a_search_of_all_nodes(drawn: Table, asked: Asked) 
 
 
 @examples(120)
-@given(tables(), _asked())
-def test_incognito_finds_all_nodes_that_satisfy(drawn: Table, asked: Asked) -> None:
+@given(tables(), _asked(), st.booleans())
+def test_incognito_finds_all_nodes_that_satisfy(drawn: Table, asked: Asked, collapse_levels: bool) -> None:
     satisfying = [own for own, lost in _suppressed(drawn, asked).items() if lost <= asked.most_suppressed]
-    found = Incognito().recode(_table(drawn), asked)
+    found = Incognito(collapse_levels).recode(_table(drawn), asked)
     whole = found.steps[-2]  # the last subset is all attributes
     assert whole.figures["satisfying"] == len(satisfying)
     if satisfying:
-        best = min(satisfying, key=lambda own: (-_prec(drawn, own), sum(own), own))
+        precs = {own: _prec(drawn, own, collapse_levels=collapse_levels) for own in satisfying}
+        best = min(satisfying, key=lambda own: (-precs[own], sum(own), own))
         assert _chosen(drawn, found) == best
 
 

@@ -107,6 +107,18 @@ def test_mondrian_publishes_sets_of_degrees_and_ranges_of_zip_codes(
     assert found == _twice(("HS Dropout", _range(34917, 34986)), (["Masters", "PhD"], 34986))
 
 
+@pytest.mark.parametrize("options", [{}, {"relaxed": True}, {"least_loss": True}])
+def test_mondrian_cuts_ordered_degrees_like_numbers_and_publishes_their_ranges(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    degrees = {"order": ["HS Dropout", "Masters", "PhD", "Professor"]}
+    codes = {"numeric": {"min": 10_000, "max": 99_999, "publish": "tight"}}
+    records = [("HS Dropout", 34986), ("HS Dropout", 34917), ("Masters", 34986), ("PhD", 34986)]
+    engine = {"name": "mondrian", **options}
+    found = _published(tmp_path, {"degree": degrees, "zip": codes}, engine, records)
+    assert found == _twice(("HS Dropout", _range(34917, 34986)), ("Masters..PhD", 34986))
+
+
 def _twelve(folder: Path, **asked: Any) -> Files:
     """Return the twelve rows in their three classes, of which those are suppressed that miss what is asked."""
     attributes = {

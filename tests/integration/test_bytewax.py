@@ -30,10 +30,12 @@ host = pytest.importorskip("stream_anon.integrations.bytewax")
 WINDOW, EACH = 50, {"engine": {"name": "mondrian", "seed": 1}}
 
 
+NUMBERED = {"visits": {"role": "insensitive", "type": "integer", "accept_linkable": True}}
+
+
 @pytest.fixture
 def policy_path(tmp_path: Path) -> Path:
-    numbered = {"role": "insensitive", "type": "integer", "accept_linkable": True}
-    return write_policy(tmp_path, **EACH, attributes={"visits": numbered})
+    return write_policy(tmp_path, **EACH, attributes=NUMBERED)
 
 
 class Flow:
@@ -154,7 +156,7 @@ def test_a_window_that_ended_early_ends_there_again(policy_path: Path, tmp_path:
 
 
 def test_a_window_is_released_when_it_is_old_enough_and_ends_there_again(tmp_path: Path) -> None:
-    policy = write_policy(tmp_path, **EACH, window={"max_records": 50, "max_delay": "0.05s"})
+    policy = write_policy(tmp_path, **EACH, attributes=NUMBERED, window={"max_records": 50, "max_delay": "0.05s"})
     records: list[Any] = numbered(60)
     pause = TestingSource.PAUSE(timedelta(seconds=0.4))
     flow = Flow(policy, [*records[:20], pause, *records[20:40], TestingSource.ABORT(), *records[40:]], tmp_path)
@@ -233,6 +235,30 @@ def test_another_dataflow_may_not_use_the_folder(policy_path: Path, tmp_path: Pa
     ReleaseFolder(tmp_path / "released", Policy.load(policy_path), "another")
     with pytest.raises(Refused, match="another origin"):
         Flow(policy_path, numbered(3), tmp_path).run()
+
+
+def test_a_first_window_that_a_condition_forbids_ends_the_dataflow_unless_somebody_accepts_it(
+    tmp_path: Path,
+) -> None:
+    policy, released = Policy.load(write_policy(tmp_path, **EACH)), tmp_path / "released"
+    items = [("0", record) for record in numbered(60)]
+
+    def flow(**options: Any) -> Any:
+        dataflow, out = Dataflow("judged"), list[Any]()
+        keyed = op.input("in", dataflow, TestingSource(items))
+        made = host.released_windows("anonymize", keyed, policy, released, **options)
+        op.output("out", made, testing.TestingSink(out))
+        return dataflow, out
+
+    dataflow, out = flow()
+    with pytest.raises(Exception, match="on_batch") as failed:  # Bytewax's own, of which ours is the cause
+        testing.run_main(dataflow)
+    assert isinstance(failed.value.__cause__, Refused)
+    assert out == []
+    assert not list(released.glob("key=*"))
+    dataflow, out = flow(accept_risks=["rare-values"])
+    testing.run_main(dataflow)
+    assert [one.released for _, one in out] == [50, 10]
 
 
 def test_the_example_releases_a_file_of_visits(tmp_path: Path) -> None:

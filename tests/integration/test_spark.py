@@ -232,11 +232,50 @@ def test_the_number_of_a_group_tells_nothing_of_who_is_in_it(spark: Any, tmp_pat
 
 
 def test_more_groups_than_people_leave_empty_releases(spark: Any, tmp_path: Path) -> None:
-    policy = Policy.load(write_policy(tmp_path, **SEEDED))
-    made = spark_host.release_dataframe(table_of(spark, tmp_path, 3), policy, tmp_path / "released", groups=8)
+    policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path, 3)
+    accepted = {"groups": 8, "accept_risks": ["rare-values"]}
+    made = spark_host.release_dataframe(frame, policy, tmp_path / "released", **accepted)
     assert len(made) == 8
     assert sum(one.records_in for one in made) == 3
     assert sum(one.released for one in made) == 0
+
+
+def test_a_table_that_a_condition_forbids_leaves_no_folder_unless_somebody_accepts_it(
+    spark: Any, tmp_path: Path
+) -> None:
+    path = write_policy(tmp_path, **SEEDED)
+    policy, released = Policy.load(path), tmp_path / "released"
+    rare = table_of(spark, tmp_path).withColumn("visits", sql.functions.monotonically_increasing_id())
+    with pytest.raises(Refused, match=r"rare-values: attributes\.visits: 400 of 400 records"):
+        spark_host.release_dataframe(rare, policy, released, groups=2)
+    assert not list(tmp_path.glob("*released*"))
+    made = spark_host.release_dataframe(rare, policy, released, groups=2, accept_risks=["rare-values"])
+    assert sum(one.released for one in made) > 350
+    assert all(one.report["accepted_risks"] == ["rare-values"] and audited(path, one) for one in made)
+
+
+def test_a_value_that_is_rare_in_each_group_and_common_in_the_table_is_released(spark: Any, tmp_path: Path) -> None:
+    # 100 values of four people each: in four groups most of them are held by one or two people of a group.
+    policy, number = Policy.load(write_policy(tmp_path, **SEEDED)), sql.functions.monotonically_increasing_id()
+    frame = table_of(spark, tmp_path).withColumn("visits", number % 100)
+    made = spark_host.release_dataframe(frame, policy, tmp_path / "released", groups=4)
+    assert sum(one.records_in for one in made) == 400
+
+
+def test_a_query_whose_first_micro_batch_a_condition_forbids_ends_and_shows_nothing(
+    spark: Any, tmp_path: Path
+) -> None:
+    query = Query(spark, tmp_path)
+    write_json_lines(query.files[0], [{**one, "visits": place} for place, one in enumerate(people(300))])
+    os.utime(query.files[0], (1_700_000_000, 1_700_000_000))  # Spark takes the oldest file first
+    with pytest.raises(Exception, match="rare-values"):
+        query.run()
+    assert query.stored == []
+    write_json_lines(query.files[0], people(300))
+    os.utime(query.files[0], (1_700_000_000, 1_700_000_000))  # or it is another file to Spark
+    write_json_lines(query.files[1], [{**one, "visits": place} for place, one in enumerate(people(200, 1))])
+    query.run(checkpoint="one")
+    assert query.stored == ["batch=00000000", "batch=00000001"]  # a later one does not stop it
 
 
 def test_a_table_is_released_once_and_as_a_whole(spark: Any, tmp_path: Path) -> None:

@@ -1,16 +1,23 @@
-"""Pages that stand alone: whether they are sound, and what a browser makes of them on a telephone."""
+"""Pages that stand alone: whether they are sound, and what a browser makes of them at every width."""
 
 from __future__ import annotations
 
-import asyncio
+import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-TELEPHONE = {"width": 390, "height": 800}
+WIDTHS = (390, 768, 1280, 1920)
+PICTURES = "STREAM_ANON_PICTURES"
+"""The variable that names the folder for screenshots."""
+_MEASURING = Path(__file__).with_name("measuring.js").read_text(encoding="utf-8")
 
 
 class _Tags(HTMLParser):
@@ -37,30 +44,99 @@ def tags_of(page: str) -> set[str]:
     return tags.seen
 
 
-def on_a_telephone(page: str, folder: Path, *counted: str) -> tuple[int, list[int]]:
-    """Return how wide a page is on a telephone, and how many elements of each selector can be seen there."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
-    path = folder / "page.html"
-    path.write_text(page)
-    wide = "r => r.getBoundingClientRect().width > 1"
+class _Cells(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._in: list[str] = []
 
-    async def measured() -> tuple[int, list[int]]:
-        async with playwright.async_playwright() as driver:
-            browser = await driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            page = await browser.new_page(viewport=TELEPHONE)
-            await page.goto(path.as_uri())
-            width = await page.evaluate("document.documentElement.scrollWidth")
-            narrow = "r => r.getBoundingClientRect().width < 90"
-            cells = f"[...document.querySelectorAll('td:first-child')].filter({narrow}).length"
-            assert await page.evaluate(cells) == 0, "names are broken letter by letter"
-            found = [
-                await page.evaluate(f"[...document.querySelectorAll('{each}')].filter({wide}).length")
-                for each in counted
-            ]
-            await browser.close()
-            return width, found
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in {"td", "th"}:
+            self.rows[-1].append("")
+        elif tag == "span":
+            self._in.append(dict(attrs).get("class") or "")
 
-    return asyncio.run(measured())
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "span":
+            self._in.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1] and "label" not in self._in:
+            self.rows[-1][-1] += data
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """Return the text of each cell of each row of a page's tables, headings among them."""
+    found = _Cells()
+    found.feed("".join(re.findall("<table.*?</table>", page, re.DOTALL)))
+    return [[cell.strip() for cell in row] for row in found.rows]
+
+
+def missing(name: str) -> None:
+    """Skip the test, since a program is not installed; where everything must be tried, fail."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{name} is not installed")
+    pytest.skip(f"{name} is not installed")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Yield the distribution's Chromium; skip the test where it is not installed."""
+    program = shutil.which("chromium")
+    if program is None:
+        missing("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def pictures(otherwise: Path) -> Path:
+    """Return the folder for screenshots: the one that the environment names, or another one."""
+    folder = Path(os.environ.get(PICTURES) or otherwise)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a page is laid out at one width.
+
+    Parameters
+    ----------
+    faults
+        What cannot be read, as sentences.
+    height
+        Of the page, in pixels.
+    emptiness
+        The area of the page by that of the text and the drawings on it.
+    """
+
+    faults: list[str]
+    height: int
+    emptiness: float
+
+
+def layout(page: Any) -> Layout:
+    """Return how a page of a browser is laid out, with all its sections open."""
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return Layout(**page.evaluate(_MEASURING))
+
+
+def layouts(page: Any, name: str, folder: Path) -> dict[str, Layout]:
+    """Return how a page is laid out at each width by day, and at two of them at night; write pictures of it."""
+    found = {}
+    for scheme, widths in (("light", WIDTHS), ("dark", (WIDTHS[0], WIDTHS[2]))):
+        page.emulate_media(color_scheme=scheme)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            found[f"{width} px, {scheme}"] = layout(page)
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
+    return found

@@ -34,7 +34,7 @@ Record = Mapping[str, Any]
 ILLNESSES = {"respiratory": ["flu", "cold"], "heart": ["infarct", "angina", "stroke"], "none": None}
 
 
-def ward_policy(k: int = 3, **changes: Any) -> Policy:
+def ward_policy(k: int | None = 3, **changes: Any) -> Policy:
     """Return a policy with an attribute of every kind."""
     attributes: tuple[Attribute, ...] = (
         Identifier("person"),

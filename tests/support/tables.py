@@ -21,6 +21,7 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.costs.model import CostModel
@@ -37,6 +38,7 @@ DOMAINS = (
     PrefixDomain(4, "0123456789", 4),
     DateDomain("%Y-%m-%d", dt.date(2020, 1, 1), dt.date(2023, 12, 31)),
     CategoricalDomain(balanced([str(i) for i in range(12)])),
+    OrderedDomain(("none", "primary", "secondary", "bachelor", "master", "doctor")),
 )
 _ATTRIBUTES = tuple(QuasiIdentifier(f"a{i}", domain) for i, domain in enumerate(DOMAINS))
 _MODELS: dict[tuple[int, ...], CostModel] = {}

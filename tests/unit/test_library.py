@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stream_anon import Anonymizer, Policy
-from stream_anon.errors import InputError
+from stream_anon import Anonymizer, Policy, anonymize_frame
+from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.integrations.release_folder import ReleaseFolder
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
 
@@ -55,7 +56,7 @@ def test_no_undeclared_or_identifying_field_passes(tmp_path: Path) -> None:
 
 
 def test_closing_an_empty_window_yields_nothing_and_close_can_be_repeated(tmp_path: Path) -> None:
-    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)), accept_risks=["rare-values"])
     assert list(anonymizer.close()) == []
     assert list(anonymizer.add(people(20))) == []
     (release,) = anonymizer.close()
@@ -95,7 +96,7 @@ def test_what_is_no_records_is_refused_before_it_is_iterated_and_leaves_nothing_
 
 
 def test_after_records_that_broke_off_what_came_before_can_be_closed(tmp_path: Path) -> None:
-    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)), accept_risks=["rare-values"])
     records = [*people(1000), "a text"]
     with pytest.raises(TypeError, match="must be a mapping"):
         list(anonymizer.add(records))  # type: ignore[arg-type]
@@ -147,3 +148,48 @@ def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     printed: list[object] = []
     exec(snippet[1], {"print": lambda *values: printed.extend(values)})  # noqa: S102 - it is our own README
     assert printed
+
+
+@pytest.mark.parametrize("path", ["policy.yaml", Path("policy.yaml")])
+def test_a_path_given_for_a_policy_is_told_how_it_is_loaded(tmp_path: Path, path: str | Path) -> None:
+    frame = pa.table({"age": [1]})
+    attempts = (
+        lambda: Anonymizer(path),  # type: ignore[arg-type]
+        lambda: anonymize_frame(frame, path),  # type: ignore[arg-type]
+        lambda: ReleaseFolder(tmp_path / "releases", path, "a test"),  # type: ignore[arg-type]
+    )
+    for attempt in attempts:
+        with pytest.raises(TypeError, match=r"must be a Policy.*Policy\.load\(path\)"):
+            attempt()
+    assert not (tmp_path / "releases").exists()
+
+
+def test_no_release_is_handed_out_that_a_condition_forbids(tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path))
+    records = [{**record, "visits": place} for place, record in enumerate(people(120))]
+    for given in (records, pa.Table.from_pylist(records), iter(records)):
+        with pytest.raises(Refused, match=r"rare-values: attributes\.visits"):
+            next(Anonymizer(policy).add(given))
+    first = next(Anonymizer(policy, accept_risks=["rare-values"]).add(records))
+    assert first.certificate[0]["accepted"] == ["rare-values"]
+
+
+def test_a_list_is_judged_as_a_whole_and_a_stream_as_far_as_it_came(tmp_path: Path) -> None:
+    # Of the first 1,000 records every value is held by two people, of all of them by eight.
+    policy = Policy.load(write_policy(tmp_path))
+    records = [{**record, "visits": place % 500} for place, record in enumerate(people(4000))]
+    anonymizer = Anonymizer(policy)
+    assert sum(map(len, [*anonymizer.add(records), *anonymizer.close()])) == 4000
+    with pytest.raises(Refused, match="rare-values"):
+        list(Anonymizer(policy).add(iter(records)))
+
+
+def test_a_window_without_a_released_record_is_not_judged(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+    assert list(anonymizer.add([{**record, "age": None} for record in people(2)])) == []
+    assert [len(release) for release in anonymizer.close()] == [0]
+
+
+def test_a_risk_of_another_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="rare-values"):
+        Anonymizer(Policy.load(write_policy(tmp_path)), accept_risks=["rare"])

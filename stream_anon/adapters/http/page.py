@@ -5,16 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import cache
 from pathlib import Path
+
+from stream_anon.pages.style import styled
 
 FILE = Path(__file__).with_name("status.html")
 KIND = "text/html; charset=utf-8"
 
 
+@cache
 def page() -> tuple[bytes, dict[str, str]]:
     """Return the page, and headers that let a browser use the page's own script and style only."""
-    body = FILE.read_bytes()
-    text = body.decode()
+    text = styled(FILE.read_text(encoding="utf-8"))
     policy = [
         "default-src 'none'",
         f"script-src {_hashes(text, 'script')}",
@@ -31,7 +34,7 @@ def page() -> tuple[bytes, dict[str, str]]:
         "Referrer-Policy": "no-referrer",
         "X-Frame-Options": "DENY",
     }
-    return body, headers
+    return text.encode(), headers
 
 
 def _hashes(text: str, tag: str) -> str:

@@ -427,12 +427,15 @@ class Metrics:
     ) -> None:
         """Count what became of a window's records."""
         self._window_size.observe(records_in)
-        self._fill.observe((released + sum(suppressed.values())) / self._limits[2])
         self._released.inc(released)
         for reason, count in suppressed.items():
             self._suppressed.add(reason, count)
         for reason, count in rejected.items():
             self._rejected.add(reason, count)
+
+    def window_filled(self, admitted: int) -> None:
+        """Count how full a window was that admitted so many records."""
+        self._fill.observe(admitted / self._limits[2])
 
     def ignored(self, counts: Mapping[str, int]) -> None:
         """Count a window's records that are no dead letters and are not published, by reason."""

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.tables.columns import Column, ColumnCoder
 from stream_anon.adapters.tables.csv_cells import parse
+from stream_anon.adapters.tables.format_names import DELIMITERS, TAB, Format
+from stream_anon.adapters.tables.opening import lines_of, not_utf8
 from stream_anon.adapters.tables.passed_columns import columns_of
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
@@ -24,7 +26,6 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 
 ROWS = 4000  # rows a batch
-_DELIMITERS = ",;"
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder represents them
 
 Row = list[str]
@@ -43,32 +44,43 @@ class CsvReader:
         The number that stands for the file.
     name
         What errors call the file.
+    form
+        CSV or TSV.
 
     Raises
     ------
     InputError
-        For an empty file, or a declared column that is absent or stands twice.
+        For an empty file, a declared column that is absent or stands twice, or a line that is too long.
 
     Notes
     -----
-    The delimiter is `,` or `;`, whichever finds more declared names in the header. Rows with too few or too many
-    cells are rejected; blank lines are no records. A quote that is never closed swallows everything up to the csv
-    module's limit of a cell (128 KiB), which is one reject.
+    The delimiter of CSV is `,` or `;`, whichever finds more declared names in the header; that of TSV is a tab.
+    Rows with too few or too many cells are rejected; blank lines are no records. A quote that is never closed
+    swallows everything up to the csv module's limit of a cell (128 KiB), which is one reject.
     """
 
-    def __init__(self, file: BinaryIO, policy: Policy, source: int = 0, name: str = "input") -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        policy: Policy,
+        source: int = 0,
+        name: str = "input",
+        form: Format = Format.CSV,
+    ) -> None:
         self._file = file
         self._policy = policy
         self._source = source
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._text = text
-        header = text.readline()
+        self._texts = lines_of(text, name)
+        header = next(self._texts, "")
         if not header.strip():
             raise InputError(f"{name}: is empty or does not begin with a header")
         declared = {attribute.column for attribute in policy.attributes}
-        headers = {mark: _cells(header, mark) for mark in _DELIMITERS}
-        self.delimiter = max(_DELIMITERS, key=lambda mark: len(declared.intersection(headers[mark])))
+        headers = {mark: _cells(header, mark) for mark in DELIMITERS[form]}
+        self.delimiter = max(headers, key=lambda mark: len(declared.intersection(headers[mark])))
         self._names = headers[self.delimiter]
+        self._form, self._header = form, header
         self._places = self._found(name)
         nulls = policy.null_values
         self._coder = ColumnCoder(policy, lambda attribute, cell: meant(parse(attribute, cell, nulls), nulls))
@@ -82,7 +94,11 @@ class CsvReader:
             count = self._names.count(attribute.column)
             needed = not isinstance(attribute, Identifier) or attribute.name == self._policy.individual
             if needed and count != 1:
+                if not count and _ESCAPED.search(self._header):
+                    raise InputError(not_utf8(name, self._form))
                 what = "has no column" if not count else "has twice the column"
+                if not count and self._form is Format.CSV and TAB in self._header:
+                    raise InputError(f"{name}: {what} {attribute.column!r}; if tabs part the cells, name it .tsv")
                 raise InputError(f"{name}: {what} {attribute.column!r}, which the policy declares")
             places.append(self._names.index(attribute.column) if needed else None)
         return places
@@ -100,7 +116,7 @@ class CsvReader:
     def __iter__(self) -> Iterator[CodedBatch]:
         """Yield batches of up to `ROWS` records in order."""
         number = 0
-        reader = csv.reader(self._text, delimiter=self.delimiter)
+        reader = csv.reader(self._texts, delimiter=self.delimiter)
         while True:
             rows, lines = _next_rows(reader)
             if not rows:

@@ -13,18 +13,25 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 
 STANDARD = "-"
+PACKED = ".gz"
 
 
 class Format(StrEnum):
     """How records are written in a file."""
 
     CSV = "csv"
+    TSV = "tsv"
     JSONL = "jsonl"
     PARQUET = "parquet"
 
 
+TAB = "\t"
+DELIMITERS: Mapping[Format, str] = {Format.CSV: ",;", Format.TSV: TAB}
+"""What may part the cells of a text file."""
 SUFFIXES: Mapping[str, Format] = {
     ".csv": Format.CSV,
+    ".tsv": Format.TSV,
+    ".tab": Format.TSV,
     ".jsonl": Format.JSONL,
     ".ndjson": Format.JSONL,
     ".json": Format.JSONL,
@@ -33,26 +40,43 @@ SUFFIXES: Mapping[str, Format] = {
 
 
 def format_of(name: str, standard: Format = Format.JSONL) -> Format:
-    """Return the format of a file by its suffix; `standard` for `-`.
+    """Return the format of a file by its suffix, that before `.gz` if it is compressed; `standard` for `-`.
 
     Raises
     ------
     InputError
-        For any other suffix, and for Parquet in standard input and output: its end must be read first.
+        For any other suffix, for Parquet in standard input and output (its end must be read first), and for
+        compressed Parquet, which is compressed already.
     """
     if name == STANDARD:
         if standard is Format.PARQUET:
             raise InputError("--format: Parquet needs a file, it cannot be read from or written to a pipe")
         return standard
-    form = SUFFIXES.get(Path(name).suffix.lower())
+    form = suffix_format(name)
     if form is None:
-        raise InputError(f"{name}: must end in {', '.join(SUFFIXES)}, or be {STANDARD}")
+        raise InputError(
+            f"{name}: must end in {', '.join(SUFFIXES)}, with {PACKED} behind that if it is compressed, "
+            f"or be {STANDARD}"
+        )
+    if form is Format.PARQUET and is_packed(name):
+        raise InputError(f"{name}: Parquet is compressed in itself; unpack it, and leave out {PACKED}")
     return form
 
 
+def suffix_format(name: str) -> Format | None:
+    """Return the format that the name of a file says; None if it says none."""
+    inner = name[: -len(PACKED)] if is_packed(name) else name
+    return SUFFIXES.get(Path(inner).suffix.lower())
+
+
+def is_packed(name: str) -> bool:
+    """Return whether the name of a file says that it is compressed by gzip."""
+    return name.lower().endswith(PACKED)
+
+
 def released_format(path: Path) -> Format:
-    """Return the format of a file of released records: CSV or Parquet if its name ends so, else JSON Lines."""
-    return SUFFIXES.get(path.suffix.lower(), Format.JSONL)
+    """Return the format of a file of released records by its name; JSON Lines if that says none."""
+    return suffix_format(str(path)) or Format.JSONL
 
 
 def check_typed_columns(policy: Policy) -> None:

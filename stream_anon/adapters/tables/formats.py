@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
 from stream_anon.adapters.tables.csv_files import CsvReader, CsvWriter
-from stream_anon.adapters.tables.format_names import STANDARD, Format, check_typed_columns, format_of
+from stream_anon.adapters.tables.format_names import (
+    DELIMITERS,
+    STANDARD,
+    Format,
+    check_typed_columns,
+    format_of,
+    is_packed,
+)
 from stream_anon.adapters.tables.json_lines import Decode, Encode, JsonLinesReader, JsonLinesWriter
 from stream_anon.adapters.tables.new_files import NewFile
-from stream_anon.errors import InputError
+from stream_anon.adapters.tables.opening import open_records
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -90,10 +96,14 @@ def open_reader(name: str, policy: Policy, decode: Decode, standard: Format = Fo
         from stream_anon.adapters.tables.arrow.parquet_files import ParquetReader
 
         return ParquetReader(name, policy)
-    file = sys.stdin.buffer if name == STANDARD else _open(name)
-    if form is Format.CSV:
-        return CsvReader(file, policy, name="standard input" if name == STANDARD else name)
-    return JsonLinesReader(file, decode)
+    file = open_records(name, form)
+    if form is Format.JSONL:
+        return JsonLinesReader(file, decode)
+    try:
+        return CsvReader(file, policy, name="standard input" if name == STANDARD else name, form=form)
+    except BaseException:
+        file.close()
+        raise
 
 
 def open_writer(
@@ -106,7 +116,7 @@ def open_writer(
     encode
         The JSON codec's, for JSON Lines.
     delimiter
-        The input's, for CSV; `,` if it has none.
+        The input's, for CSV; `,` if it has none. Where it is a tab, CSV has `,` all the same.
     """
     if form is Format.PARQUET:
         require_pyarrow("a Parquet file")
@@ -114,18 +124,13 @@ def open_writer(
         from stream_anon.adapters.tables.arrow.parquet_files import ParquetWriter
 
         return ParquetWriter(new.file, policy)
-    if form is Format.CSV:
-        return CsvWriter(new.file, policy, delimiter or ",", owned=new.owned)
-    return JsonLinesWriter(new.file, encode, owned=new.owned)
+    if form is Format.JSONL:
+        return JsonLinesWriter(new.file, encode, owned=new.owned)
+    marks = DELIMITERS[form]
+    own = delimiter if delimiter is not None and delimiter in marks else marks[0]
+    return CsvWriter(new.file, policy, own, owned=new.owned)
 
 
 def size_of(name: str) -> int | None:
-    """Return the size of an input file in bytes; None for standard input."""
-    return None if name == STANDARD else Path(name).stat().st_size
-
-
-def _open(name: str) -> BinaryIO:
-    try:
-        return Path(name).open("rb")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
+    """Return how many bytes are to be read of an input file; None for standard input and what is compressed."""
+    return None if name == STANDARD or is_packed(name) else Path(name).stat().st_size

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import secrets
 import shutil
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import IO, BinaryIO, Self, cast
 
-from stream_anon.adapters.tables.format_names import STANDARD
+from stream_anon.adapters.tables.format_names import STANDARD, is_packed
 from stream_anon.errors import InputError
 
 
@@ -24,7 +25,8 @@ class NewFile:
     """Writes a file beside its final name and renames it by `publish`; a block that ends before leaves no file.
 
     An older file of the name stays until then. Standard output (`-`), and anything but a regular file, such as a
-    pipe or a device, is written at once, and nothing of it can be taken back.
+    pipe or a device, is written at once, and nothing of it can be taken back. A file whose name ends in `.gz` is
+    compressed; its gzip header holds no name and no time.
 
     Parameters
     ----------
@@ -54,11 +56,17 @@ class NewFile:
         if not self._final.exists() or self._final.is_file():
             self._part = self._final.with_name(f".{self._final.name}.{secrets.token_hex(4)}.part")
         try:
-            self.file = cast("BinaryIO", (self._part or self._final).open("wb"))
+            plain = (self._part or self._final).open("wb")
+            self.file = cast("BinaryIO", _Packed(plain) if is_packed(name) else plain)
             if self._part is not None and self._final.exists():
                 shutil.copymode(self._final, self._part)
         except OSError as error:
             raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
+
+    @property
+    def can_be_taken_back(self) -> bool:
+        """Return whether nobody sees what is written before `publish`."""
+        return self._part is not None
 
     def publish(self) -> None:
         """Close the file and give it its name.
@@ -94,3 +102,18 @@ class NewFile:
         finally:
             if self._part is not None:
                 self._part.unlink(missing_ok=True)
+
+
+class _Packed(gzip.GzipFile):
+    """Compresses what is written into a file, which is closed with it."""
+
+    def __init__(self, plain: IO[bytes]) -> None:
+        super().__init__(filename="", mode="wb", compresslevel=6, fileobj=plain, mtime=0)
+        self._plain = plain
+
+    def close(self) -> None:
+        """Write what is left, and close the file."""
+        try:
+            super().close()
+        finally:
+            self._plain.close()

@@ -16,12 +16,18 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
+from stream_anon.judging.findings import Severity
+from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.sample_study import Study
+from stream_anon.judging.tally import MOST_LINKABLE, RareValues
+from stream_anon.microdata.bounds import k_in_words
+from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.check.checking import CheckReport, examine_deployment
-from stream_anon.service.starting.findings import Severity
-from stream_anon.service.starting.sample_study import Forecast, RareValues, Study
+from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
+from stream_anon.rounding import in_percent
 
 WIDTH = 100
 _MARKS = {
@@ -32,13 +38,22 @@ _MARKS = {
 }
 
 
-def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool = False) -> int:
-    """Check a deployment; return 0 if a run may start, 1 if something forbids it.
+def check(
+    config: Path,
+    accepted: tuple[Condition, ...] = (),
+    *,
+    file: str | None = None,
+    standard: Format = Format.JSONL,
+    as_json: bool = False,
+) -> int:
+    """Check a deployment or a file; return 0 if it may run or be released, 1 if something forbids it.
 
     Parameters
     ----------
     accepted
         Conditions that are accepted beside those of the settings.
+    file
+        Checked instead of the deployment; `-` is standard input, which holds `standard`.
     as_json
         Print the report as one JSON object.
 
@@ -46,12 +61,18 @@ def check(config: Path, accepted: tuple[Condition, ...] = (), *, as_json: bool =
     ------
     SettingsError
         If the settings or the policy are wrong (exit code 2).
+    InputError
+        If the file cannot be read (exit code 2).
     BrokerError
         If no broker answers (exit code 3).
     """
     clock = SystemClock()
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
-        report = asyncio.run(examine_deployment(config, accepted))
+        report = (
+            asyncio.run(examine_deployment(config, accepted))
+            if file is None
+            else examine_file(config, file, accepted, standard)
+        )
     if as_json:
         sys.stdout.write(json.dumps(report.document(), indent=2) + "\n")
     else:
@@ -75,11 +96,12 @@ def show(report: CheckReport, console: Console) -> None:
         size = "" if facts.size is None else f"{facts.size:,}"
         table.add_row(*map(Text, (facts.name, facts.role, size, facts.domain, facts.published)))
     console.print(table)
-    _heading(console, "Broker")
+    if report.seen:
+        _heading(console, "Broker")
     for line in report.seen:
         console.print(Text(f"  {line}"))
     if report.study is not None:
-        _heading(console, f"Sample of {report.kafka.inputs}")
+        _heading(console, report.source if report.study.whole else f"Sample of {report.source}")
         _show_study(console, report.study, report.policy, report.complete)
     _show_findings(console, report)
 
@@ -94,7 +116,7 @@ def _show_policy(console: Console, policy: Policy) -> None:
     who = ", ".join([who, *policy.normalize])
     window = policy.window
     diversity = "".join(f", {' and '.join(each.in_words)} of {name}" for name, each in policy.diversity.items())
-    console.print(Text(f"  each class: {policy.k} individuals (told apart by {who}){diversity}"))
+    console.print(Text(f"  each class: {k_in_words(policy.k)} individuals (told apart by {who}){diversity}"))
     for shield in policy.shields:
         console.print(Text(f"  each shield: {shield.k} individuals share {', '.join(shield.attributes)}"))
     console.print(
@@ -107,7 +129,9 @@ def _show_policy(console: Console, policy: Policy) -> None:
 
 def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:
     rows = {
-        "records": f"{study.records:,} over {study.seconds:,.1f} s" + ("" if complete else ", cut short by time"),
+        "records": f"{study.records:,}"
+        + ("" if study.whole else f" over {study.seconds:,.1f} s")
+        + ("" if complete else ", cut short by time"),
         "fit the policy": f"{study.fit:,}, of {study.individuals:,} individuals",
         "rejected": f"{study.rejected_share:.2%}",
     }
@@ -127,10 +151,14 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             accepted = ", accepted by accept_missing" if absent.accepted else ""
             console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
-        _heading(console, "What one worker would make of it")
+        _heading(console, "What would become of it" if study.whole else "What one worker would make of it")
         _show_forecast(console, study.forecast, policy)
+    if study.given_away:
+        _heading(console, "What its classes would give away of sensitive attributes")
+        for name, found in study.given_away.items():
+            console.print(Text(f"  {name}: {_given_away(found)}"))
     if study.rare:
-        _heading(console, f"Fields that pass: values held by fewer than {policy.k} individuals")
+        _heading(console, f"Fields that pass: values held by fewer than {policy.crowd} individuals")
         for field in study.rare:
             console.print(Text(f"  {field.attribute}: {_rare(field)}"))
 
@@ -140,9 +168,10 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
     fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"
+    whole = f"hold {policy.crowd} individuals" if policy.k is None else f"fill a class of {policy.k}"
     rows = {
         "windows": windows,
-        f"fill a class of {policy.k}": fill if forecast.whole else ("no" if forecast.short else "yes"),
+        whole: fill if forecast.whole else ("no" if forecast.short else "yes"),
         "released": f"{1 - forecast.suppressed_share:.2%}",
         "suppressed": f"{forecast.suppressed_share:.2%}"
         + "".join(f", {reason} {count:,}" for reason, count in sorted(forecast.suppressed.items())),
@@ -152,11 +181,20 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
     _grid(console, rows)
 
 
+def _given_away(found: Disclosure) -> str:
+    told = f"{found.told:.2f} of {found.prior:.2f} bits ({found.share:.0%})"
+    if found.worst is None:
+        return told
+    surest = f"a value is {found.worst.share:.0%} sure in the worst class, of {found.worst.records:,} records"
+    return f"{told}; {surest}, and {found.guess:.0%} sure without a class"
+
+
 def _rare(field: RareValues) -> str:
     accepted = ", accepted by accept_linkable" if field.accepted else ""
     within = field.share_in_windows
-    windows = "no window publishes any" if within is None else f"{within:.2%} within their window"
-    share = f"{field.share:.2%} of its records ({windows})"
+    told = "no" if within is None else in_percent(within, 2, MOST_LINKABLE)
+    windows = "no window publishes any" if within is None else f"{told} within their window"
+    share = f"{in_percent(field.share, 2, MOST_LINKABLE)} of its records ({windows})"
     return f"{share}, {field.rare:,} of {field.values:,} distinct values{accepted}"
 
 
@@ -175,13 +213,18 @@ def _show_findings(console: Console, report: CheckReport) -> None:
         table = Table.grid()
         table.add_row(mark, Text(f"{finding.place}: {finding.text}{named}"))
         console.print(table)
+        for command in finding.commands:
+            console.print(Text(f"             {command}"), soft_wrap=True)
+    of_file = report.study is not None and report.study.whole
     if report.forbids:
-        console.print(Text("A run must not start.", style="bold red"))
+        console.print(Text("It must not be released." if of_file else "A run must not start.", style="bold red"))
         if any(each.condition for each in report.findings if each.severity is Severity.FORBIDS):
+            command, does = ("anonymize", "releases it") if of_file else ("run", "starts")
             console.print(
                 Text(
-                    "`run --accept-risk NAME` starts all the same, with the name in brackets; certificates name it."
+                    f"`{command} --accept-risk NAME` {does} all the same, with the name in brackets; certificates "
+                    "name it."
                 )
             )
     else:
-        console.print(Text("Nothing forbids a run.", style="bold green"))
+        console.print(Text(f"Nothing forbids a {'release' if of_file else 'run'}.", style="bold green"))

@@ -41,13 +41,23 @@ def _sampled(
 @app.command("check", rich_help_panel="Decide")
 def check_settings(
     config: Config,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help="Check a release of this file instead, - for standard input; no broker is asked.",
+        ),
+    ] = None,
     accept_risk: Accepted = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Validate settings, topics and permissions, decode a sample, and say what a run would do."""
+    """Validate settings, topics and permissions, decode a sample, and say what a run would do; or check a file."""
     from stream_anon.cli.decide.check import check
 
-    raise typer.Exit(check(config, tuple(accept_risk or ()), as_json=as_json))
+    accepted = tuple(accept_risk or ())
+    raise typer.Exit(check(config, accepted, file=file, standard=standard, as_json=as_json))
 
 
 @app.command("topics", rich_help_panel="Decide")

@@ -16,12 +16,14 @@ from rich.text import Text
 from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.policy_text import check_output, with_lowest_levels
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import read_released, read_table
+from stream_anon.rounding import exactly
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -112,18 +114,19 @@ def show(report: LeakageReport, console: Console) -> None:
     tables = {size: list(sets) for size, sets in groupby(report.sets, key=lambda each: len(each.attributes))}
     longest = max((len(_named(each)) for sets in tables.values() for each in sets[:SHOWN]), default=0)
     for size, sets in tables.items():
-        _show_sets(size, sets, min(max(longest, LEAST_NAMES), MOST_NAMES), console)
+        _show_sets(size, sets, report.asked, min(max(longest, LEAST_NAMES), MOST_NAMES), console)
+    _show_sensitive(report, console)
     if report.left:
         text = f"Not looked at: {report.left:,} sets, since --most {report.asked.most} was reached."
         console.print(Text(text, style="yellow"))
     if report.asked.threshold is not None:
         where = "" if report.released is None else " after the release"
         worst = sorted(report.above, key=lambda each: (len(each.attributes), -each.judged))
-        _show_verdict(worst, ("leaks", "leak"), f"more than {report.asked.threshold:.1%}", where, console)
+        _show_verdict(worst, ("leaks", "leak"), f"more than {exactly(report.asked.threshold)}", where, console)
     if report.asked.singled_out is not None:
         where = "" if report.released is None else " before the release"
         worst = sorted(report.singling_out, key=lambda each: (len(each.attributes), -each.unique))
-        most = f"more than {report.asked.singled_out:.1%} of the individuals"
+        most = f"more than {exactly(report.asked.singled_out)} of the individuals"
         _show_verdict(worst, ("singles out", "single out"), most, where, console)
 
 
@@ -150,12 +153,12 @@ def _named(each: SetLeakage) -> str:
     return ", ".join(each.attributes)
 
 
-def _show_sets(size: int, sets: list[SetLeakage], width: int, console: Console) -> None:
+def _show_sets(size: int, sets: list[SetLeakage], asked: LeakageRequest, width: int, console: Console) -> None:
     names = {1: "attribute", 2: "two attributes", 3: "three attributes"}
     shown = sets if size == 1 else sets[:SHOWN]
     after = shown[0].after is not None
     headings = ["bits", "leaked", *(["after"] if after else []), "singled out"]
-    rows = [_figures(each) for each in shown]
+    rows = [_figures(each, asked) for each in shown]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     # A table that is too wide would lose digits of its figures: names give way, which can be folded.
     room = console.width - sum(widths) - BAR - GAP * (len(widths) + 1)
@@ -173,9 +176,27 @@ def _show_sets(size: int, sets: list[SetLeakage], width: int, console: Console) 
         console.print(Text(f"and {len(sets) - len(shown):,} more sets of {size}: --json lists them", style="dim"))
 
 
-def _figures(each: SetLeakage) -> list[str]:
-    after = [f"{each.after[1]:.1%}"] if each.after is not None else []
-    return [f"{each.bits:.2f}", f"{each.normalized:.1%}", *after, f"{each.unique:.1%}"]
+def _show_sensitive(report: LeakageReport, console: Console) -> None:
+    """Print what is given away of sensitive attributes: by the true values, and by classes of the release."""
+    rows = [(f"{each.attribute}, before", *cells(each.before)) for each in report.sensitive]
+    rows += [(f"{name}, after", *cells(found)) for name, found in report.disclosed.items()]
+    if not rows:
+        return
+    table = Table.grid(padding=(0, GAP))
+    table.add_column(overflow="fold", min_width=LEAST_NAMES)
+    for figures in zip(COLUMNS, *(row[1:] for row in rows), strict=True):
+        table.add_column(justify="right", no_wrap=True, min_width=max(map(len, figures)))
+    table.add_row(*(Text(text, style="bold") for text in ("sensitive attribute", *COLUMNS)))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print()
+    console.print(table)
+    for text in warnings(report.disclosed):
+        console.print(Text(f"warning: {text}", style="yellow"))
+
+
+def _figures(each: SetLeakage, asked: LeakageRequest) -> list[str]:
+    return [f"{each.bits:.2f}", *each.shares(asked)]
 
 
 def _bar(each: SetLeakage) -> str:
@@ -216,9 +237,9 @@ def show_suggestion(policy: Policy, report: LeakageReport, found: Suggestion | N
         text = f"  {name}: min_level {level} of {found.heights[name]} instead of {found.before[name]}"
         console.print(Text(text))
     if found.highest is not None:
-        console.print(
-            Text(f"  then no ranked set leaks more than {report.asked.threshold:.1%}, at most {found.highest:.1%}")
-        )
+        threshold = exactly(report.asked.threshold or 0.0)
+        text = f"  then no ranked set leaks more than {threshold}, at most {found.most(report)}"
+        console.print(Text(text))
     console.print(Text(f"  least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}"))
     if not found.optimal:
         console.print(Text("  the search was cut short: other levels may lose less", style="yellow"))

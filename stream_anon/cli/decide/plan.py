@@ -24,6 +24,7 @@ from stream_anon.operations.plan.planning import FEW_WINDOWS, Choices, Limits, P
 from stream_anon.operations.plan.plot import plan_plot, require_matplotlib
 from stream_anon.operations.plan.trial import Setting, diversity_with
 from stream_anon.operations.samples import SampleSource
+from stream_anon.rounding import exactly, in_percent, rounded
 from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.section import Duration
@@ -150,8 +151,10 @@ def show(found: Plan, console: Console) -> None:
             table.add_row(*map(Text, (*own, "0", *("-",) * 5)))
             continue
         delays = (figures.mean_delay, figures.late_delay, figures.longest_delay)
-        own += [f"{figures.windows:,}", *(f"{delay:.2f} s" for delay in delays)]
-        table.add_row(*map(Text, (*own, f"{figures.suppressed:.2%}", f"{figures.loss:.2%}")))
+        limits = found.limits
+        own += [f"{figures.windows:,}", *(f"{rounded(delay, 2, limits.delay)} s" for delay in delays)]
+        shares = ((figures.suppressed, limits.suppressed), (figures.loss, limits.loss))
+        table.add_row(*map(Text, (*own, *(in_percent(share, 2, limit) for share, limit in shares))))
     console.print(table)
     console.print(
         Text("* on the Pareto front: nothing with this k and l is better in one figure and worse in none")
@@ -176,8 +179,8 @@ def _show_answers(found: Plan, console: Console) -> None:
         return
     asked = [
         *([f"a delay of at most {limits.delay:g} s"] if limits.delay is not None else []),
-        *([f"at most {limits.suppressed:.2%} suppressed"] if limits.suppressed is not None else []),
-        *([f"a loss of at most {limits.loss:.2%}"] if limits.loss is not None else []),
+        *([f"at most {exactly(limits.suppressed)} suppressed"] if limits.suppressed is not None else []),
+        *([f"a loss of at most {exactly(limits.loss)}"] if limits.loss is not None else []),
     ]
     console.print()
     console.print(Text(f"Asked: {', '.join(asked)}", style="bold"))

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.kafka.topics.plans import TopicPlan
-from stream_anon.adapters.kafka.topics.requirements import Described
+from stream_anon.adapters.kafka.topics.descriptions import Described
+from stream_anon.adapters.kafka.topics.plans import TopicPlan, counted
 from stream_anon.operations.check import topic_setup
 from stream_anon.operations.check.topic_setup import TopicSetup
 
@@ -19,7 +19,7 @@ WIDTH = 110
 
 
 def topics(config: Path, *, create: bool, inputs: bool, commands: bool, partitions: int | None) -> int:
-    """Show the topics of a service; return 0 if all are as they should be, else 1.
+    """Show the topics of a service; return 0 if all are as they should be, and those created as asked, else 1.
 
     Parameters
     ----------
@@ -32,18 +32,29 @@ def topics(config: Path, *, create: bool, inputs: bool, commands: bool, partitio
     if commands:
         for plan in setup.plans:
             if plan.missing:
-                typer.echo(plan.command(setup.servers, secured=setup.secured))
+                typer.echo(plan.command(setup.tools))
         return 0
     console = Console(highlight=False, markup=False)
     width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     console = Console(highlight=False, markup=False, width=width)
-    if create:
-        wanted = setup.to_create(inputs=inputs)
-        topic_setup.create(config, wanted)
-        for plan in wanted:
-            console.print(f"created {plan.name}: {_size(plan.partitions, plan.replicas)}")
-        setup = topic_setup.look(config, partitions)
-    return show(setup, console)
+    if not create:
+        return show(setup, console)
+    wanted = setup.to_create(inputs=inputs)
+    made = topic_setup.create(config, wanted)
+    as_asked = True
+    for plan in wanted:
+        deviations = plan.deviations(made[plan.name])
+        as_asked = as_asked and not deviations
+        for text in [f"{plan.name}: {text}" for text in deviations] or [_created(plan, made[plan.name])]:
+            console.print(Text(text))
+    shown = show(topic_setup.look(config, partitions), console)
+    return shown if as_asked else 1
+
+
+def _created(plan: TopicPlan, made: Described | str) -> str:
+    seen = isinstance(made, Described) and made.settings
+    unseen = "" if seen else "; its settings may not be seen by this user (DESCRIBE_CONFIGS)"
+    return f"created {plan.name}: {_size(plan.partitions, plan.replicas)}, as asked{unseen}"
 
 
 def show(setup: TopicSetup, console: Console) -> int:
@@ -57,17 +68,20 @@ def show(setup: TopicSetup, console: Console) -> int:
     console.print("For its operator to decide:")
     for purpose, advice in dict.fromkeys((plan.purpose, plan.advice) for plan in setup.plans):
         console.print(Text(f"  {purpose}: {advice}"))
-    wrong = [f"{plan.name}: {text}" for plan in setup.plans for text in _wrong(plan)]
+    wrong = [plan for plan in setup.plans if _wrong(plan)]
+    for plan in wrong:
+        for text in _wrong(plan):
+            console.print(Text(f"  {plan.name}: {text}"))
+        for command in plan.mending(setup.tools):
+            console.print(Text(f"    {command}"), soft_wrap=True)
     if setup.few_brokers:
-        wrong.append("fewer than 3 brokers: `check` wants 3 replicas, or kafka.development: true")
-    for text in wrong:
-        console.print(Text(f"  {text}"))
+        console.print("  fewer than 3 brokers: `check` wants 3 replicas, or kafka.development: true")
     missing = [plan for plan in setup.plans if plan.missing and not plan.made_by_run]
     if any(plan.purpose != "input" for plan in missing):
         console.print("--create creates what is missing, --print prints the commands that do.")
     if any(plan.purpose == "input" for plan in missing):
         console.print("The input is created only with --create --input: its producers should know how.")
-    return 1 if wrong or missing else 0
+    return 1 if wrong or missing or setup.few_brokers else 0
 
 
 def _wrong(plan: TopicPlan) -> list[str]:
@@ -90,4 +104,4 @@ def _needs(plan: TopicPlan) -> str:
 
 
 def _size(partitions: int, replicas: int) -> str:
-    return f"{partitions} partition{'s' * (partitions != 1)}, {replicas} replica{'s' * (replicas != 1)}"
+    return f"{counted(partitions)}, {replicas} replica{'s' * (replicas != 1)}"

@@ -74,12 +74,15 @@ class Asked:
         People of whom those of the records are a sample; None if that is not known.
     lesson
         None where classifiers shall learn nothing.
+    collapse_levels
+        Whether distances and Prec count levels that part the original values alike as one.
     """
 
     seed: int
     threshold: float
     population: int | None
     lesson: Lesson | None
+    collapse_levels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +112,11 @@ def utility(config: Path, original: str, released: Sequence[Path], asked: Asked,
     test = None
     if lesson is not None and lesson.test is not None:
         test = read_table(policy, SampleSource(lesson.test, config), book)
-    found = tuple(study_utility(table, each, seed) for each in releases)
+    collapse = asked.collapse_levels
+    found = tuple(study_utility(table, each, seed, collapse_levels=collapse) for each in releases)
     risk = study_risks(table, releases, RiskRequest(asked.threshold, asked.population))
     learning = None if lesson is None else _learning(table, releases, test, lesson, seed)
-    report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, risk, learning)
+    report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, risk, learning, collapse)
     if told.page is not None:
         write_whole(told.page, utility_page(report).encode())
     if told.as_json:
@@ -145,6 +149,7 @@ def _learning(
 def show(report: UtilityReport, console: Console) -> None:
     """Print a report: a table of measures, one of risks, of attributes, of pairs, and of classifiers."""
     _print(console, ["measure", *report.names], report.measures())
+    _remark(console, report.measure_remarks())
     _print(console, ["risk", "original", *report.names], report.risks())
     _remark(console, report.risk_remarks())
     _print(console, ["information kept of", *report.names], report.attributes())

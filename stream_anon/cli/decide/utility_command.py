@@ -37,6 +37,13 @@ def compare_utility(
     population: Annotated[
         int | None, typer.Option(metavar="N", help="People of whom those of the records are a sample.", min=1)
     ] = None,
+    collapse_levels: Annotated[
+        bool,
+        typer.Option(
+            "--collapse-levels",
+            help="Count levels that part the original values alike as one, for distances and Prec.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page too.")] = None,
@@ -45,5 +52,5 @@ def compare_utility(
     from stream_anon.cli.decide.utility import Asked, Told, lesson_of, utility
 
     lesson = lesson_of(label, test, seconds, search=search)
-    asked = Asked(seed, risk_threshold, population, lesson)
+    asked = Asked(seed, risk_threshold, population, lesson, collapse_levels)
     raise typer.Exit(utility(config, original, released, asked, Told(as_json, page)))

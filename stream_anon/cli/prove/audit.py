@@ -18,9 +18,11 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.prometheus.audit_file import write_audit_file
 from stream_anon.audit.stretch import Stretch
 from stream_anon.audit.verdict import Change, Verdict, Violation
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import AuditReport, Wanted
-from stream_anon.operations.audit.report import as_json, figures_of, iso
+from stream_anon.operations.audit.report import as_json, asked_of, figures_of, iso, least_of
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.ports import Clock
 
 SHOWN = 50  # violations printed one by one
@@ -67,7 +69,7 @@ def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) 
         write_audit_file(options.metrics, figures_of(report))
     if options.as_json:
         typer.echo(json.dumps(as_json(report), indent=2, ensure_ascii=False))
-        return 0 if report.verdict.clean else 1
+        return 0 if report.verdict.clean and _holds(report) else 1
     return show(report, Console(markup=False, highlight=False))
 
 
@@ -80,11 +82,12 @@ def show(report: AuditReport, console: Console) -> int:
     _show_what_is_gone(verdict, console)
     for name, windows in verdict.accepted.items():
         console.print(f"accepted risk: {name} ({windows:,} windows)")
+    _show_disclosed(verdict, console)
     console.print("checked", *(f"  - {text}" for text in verdict.checked), sep="\n")
     console.print("on trust", *(f"  - {text}" for text in verdict.trusted), sep="\n")
     if verdict.clean:
-        console.print("no violation found")
-        return 0
+        console.print(_conclusion(report), soft_wrap=True)
+        return 0 if _holds(report) else 1
     table = Table(title="Violations, worst first", title_justify="left")
     table.add_column("window", no_wrap=True)
     for heading in ("class", "attribute or partition", "what", "times"):
@@ -95,9 +98,40 @@ def show(report: AuditReport, console: Console) -> int:
     left = max(0, len(verdict.violations) - SHOWN) + verdict.more
     more = f", {left:,} of them not shown" if left else ""
     console.print(f"{len(verdict.violations) + verdict.more:,} violations{more}")
+    if not _holds(report):
+        console.print(_conclusion(report), soft_wrap=True)
     if left:
         console.print(*(f"  {count:>9,}  {kind.value}" for kind, count in verdict.kinds.items()), sep="\n")
     return 1
+
+
+def _holds(report: AuditReport) -> bool:
+    asked = asked_of(report)
+    return asked is None or asked.holds
+
+
+def _conclusion(report: AuditReport) -> str:
+    """Return what was asked and what holds; for a release without violations, or one that falls short of --k."""
+    least, asked = least_of(report), asked_of(report)
+    own = _asked_by_policies(report)
+    if least is None:
+        return "no violation found: no class was released"
+    if asked is not None and not asked.holds:
+        return (
+            f"k {asked.k} was asked; every class has at least {least}, and its own policy asked for k {own}: "
+            "what was asked does not hold"
+        )
+    if asked is not None:
+        return f"no violation found: k {asked.k} was asked; every class has at least {least} individuals"
+    other = (
+        "" if report.verdict.pending is None else f"; the settings file asks for k {k_in_words(report.policy.k)}"
+    )
+    return f"no violation found: every class has at least {least} individuals; its policy asks for k {own}{other}"
+
+
+def _asked_by_policies(report: AuditReport) -> str:
+    asked = {period.k for period in report.verdict.periods}
+    return ", ".join(k_in_words(k) for k in sorted(asked, key=lambda k: k or 0))
 
 
 def _summary(report: AuditReport) -> Table:
@@ -105,13 +139,12 @@ def _summary(report: AuditReport) -> Table:
     counts, periods = verdict.counts, verdict.periods
     table = Table(title="Audit", show_header=False, title_justify="left")
     table.add_row("output", report.subject)
-    table.add_row(
-        "policy", f"{_settings(report)}, revision {policy.revision}, k {policy.k}, {report.promises[:19]}"
-    )
+    k, revision = k_in_words(policy.k), policy.revision
+    table.add_row("policy", f"{_settings(report)}, revision {revision}, k {k}, {report.promises[:19]}")
     if periods:
         first, last = min(period.first for period in periods), max(period.last for period in periods)
         table.add_row("period", f"{first} to {last}")
-        table.add_row("k asked", ", ".join(str(k) for k in sorted({period.k for period in periods})))
+        table.add_row("k asked", _asked_by_policies(report))
     table.add_row("audited", iso(report.ended))
     trust = f", {counts.on_trust:,} of them on trust" if counts.on_trust else ""
     table.add_row("windows", f"{counts.windows:,}{trust} ({counts.parts:,} certificate parts)")
@@ -142,7 +175,7 @@ def _show_policies(report: AuditReport, console: Console) -> None:
     for period in periods:
         trust = " (on trust)" if period.on_trust else ""
         name = f"{period.promises[:19]}{trust}"
-        row = (str(period.revision), str(period.k), period.first, period.last, f"{period.windows:,}")
+        row = (str(period.revision), k_in_words(period.k), period.first, period.last, f"{period.windows:,}")
         table.add_row(name, *row, "" if period.change is None else _change(period.change))
     console.print(table)
     if report.verdict.pending is not None:
@@ -160,6 +193,20 @@ def _show_lives(verdict: Verdict, console: Console) -> None:
     for life in verdict.lives:
         table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
     console.print(table)
+
+
+def _show_disclosed(verdict: Verdict, console: Console) -> None:
+    """Print what classes give away of sensitive attributes, and a warning where it is a value itself."""
+    if not verdict.disclosed:
+        return
+    table = Table(title="What classes give away of sensitive attributes", title_justify="left")
+    for heading in ("attribute", *COLUMNS):
+        table.add_column(heading, overflow="fold")
+    for name, found in verdict.disclosed.items():
+        table.add_row(name, *cells(found))
+    console.print(table)
+    for text in warnings(verdict.disclosed):
+        console.print(f"warning: {text}")
 
 
 def _change(change: Change) -> str:

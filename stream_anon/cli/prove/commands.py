@@ -57,7 +57,8 @@ def audit_release(
     """Check released records against their certificates, without any code of the engine.
 
     Each window is judged under its own policy. The settings, with the options that override them, are what it is
-    compared with: give `audit` the options that `anonymize` had.
+    compared with: give `audit` the options that `anonymize` had. With --k it fails too if a class has fewer
+    individuals than that.
     """
     from stream_anon.cli.prove import audit
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,17 @@ from stream_anon.adapters.tables.formats import RecordReader, size_of
 from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
+from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.rejects import in_words, parse_most_rejected
+from stream_anon.files.suppressed import many_suppressed, reasons_in_words, suppressed_in_words
 from stream_anon.files.two_tables import TwoTablesJob, beside
+from stream_anon.judging.refusing import Judging, conditions_of
+from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
-from stream_anon.service.starting.findings import MANY_MISSING
+from stream_anon.rounding import in_percent
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -54,22 +60,25 @@ def file_job(
     names: FileNames,
     max_rejected: str,
     standard: Format,
+    accepted: Sequence[Condition] = (),
 ) -> FileJob | TwoTablesJob:
     """Return what the options of the command ask for."""
     source, target = names.source, names.target
-    most = parse_most_rejected(max_rejected)
+    most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
     policy = load_policy(config, {section: dict(values) for section, values in overrides.items()})
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard)
+        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard, judging.accept_risks)
     if names.sensitive is not None:
         raise SettingsError("--sensitive-table", "is for method: anatomy only")
-    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard)
+    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging=judging)
 
 
-def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None) -> int:
+def anonymize(
+    job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None, *, choose: bool = False
+) -> int:
     """Anonymize a file, show progress on a terminal, say in a line what happened; return the exit code.
 
     The code is 1 if too many records were rejected, if a method's answer falls short of the policy, or if the gate
@@ -79,10 +88,17 @@ def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain
     ----------
     explain
         How much of a method's steps is printed; None for nothing.
+    choose
+        Whether a person decides what the method leaves to the data's holder.
     """
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    if choose:
+        check_choosing(job.policy, sys.stdin.isatty() and console.is_terminal and job.source != STANDARD)
     try:
         with interruptible(), _bar(console) as bar, saying_when_compiling(bar.console):
+            holder = TerminalHolder(console, lambda question: _asked(question, bar))
+            if choose and isinstance(job, FileJob):
+                job = replace(job, holder=holder)
             task = bar.add_task("anonymizing", total=_size(job.source))
             result = job.run(lambda read: bar.update(task, completed=read))
     except KeyboardInterrupt:
@@ -92,10 +108,16 @@ def anonymize(job: FileJob | TwoTablesJob, report: Path | None, explain: Explain
         _save(report, result)
     if explain is not None:
         _explain(result, explain, console)
+    if choose:
+        console.print(f"in the settings file this chooses the same: {holder.as_settings()}")
+    for text in result.warnings:
+        console.print(f"stream-anon: warning: {text}")
     if result.refusal:
-        console.print(f"stream-anon: {result.refusal}")
+        console.print(f"stream-anon: {result.refusal}\nstream-anon: {_not_written(job)}")
         return 1
     console.print(_summary(result))
+    if many_suppressed(result):
+        console.print(f"stream-anon: warning: {suppressed_in_words(result)}")
     if not result.written:
         console.print(f"stream-anon: {_too_many(job, result)}")
     return 1 if result.gate_violations or not result.written else 0
@@ -112,6 +134,15 @@ def _explain(report: FileReport, explain: Explain, console: Console) -> None:
             console.print(f"  {line}")
         elif seen[kind] == MOST_ALIKE + 1:
             console.print(f"  {kind}: {of_a_kind[kind] - MOST_ALIKE:,} more, --all lists them")
+
+
+def _asked(question: str, bar: Progress) -> str:
+    """Return a line that a person types, while no bar moves over it."""
+    bar.stop()
+    try:
+        return bar.console.input(question)
+    finally:
+        bar.start()
 
 
 def _bar(console: Console) -> Progress:
@@ -152,8 +183,9 @@ def method_options(name: str | None, options: Sequence[str]) -> dict[str, Any]:
 
 def _too_many(job: FileJob | TwoTablesJob, report: FileReport) -> str:
     rejected, records = report.rejected.total(), report.records_in
+    bound = job.most_rejected.share if job.most_rejected.records is None else None
     text = (
-        f"{rejected:,} of {records:,} records were rejected ({rejected / records:.1%}), "
+        f"{rejected:,} of {records:,} records were rejected ({in_percent(rejected / records, bound=bound)}), "
         f"--max-rejected allows {job.most_rejected}; {_not_written(job)}. "
     )
     if job.source == STANDARD and job.standard is Format.JSONL and not rejected - _no_json(report):
@@ -191,10 +223,11 @@ def _shields(report: FileReport) -> str:
 
 def _summary(report: FileReport) -> str:
     lost = "-" if report.gcp is None else f"{report.gcp:.4f}"
-    faults = in_words(report.faults)
+    faults, reasons = in_words(report.faults), reasons_in_words(report)
     text = (
         f"{report.records_in} records in, {report.released} released in {report.classes} classes, "
-        f"{sum(report.suppressed.values())} suppressed, {report.rejected.total()} rejected"
+        f"{report.suppressed.total()} suppressed{f' ({reasons})' if reasons else ''}, "
+        f"{report.rejected.total()} rejected"
         f"{f' ({faults})' if faults else ''}; "
         f"smallest class {report.achieved_k or '-'} people, {_shields(report)}information loss {lost}"
     )

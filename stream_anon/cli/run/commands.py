@@ -10,6 +10,7 @@ import typer
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.app import (
     Accepted,
+    AcceptedOfFile,
     Config,
     OverriddenEngine,
     OverriddenK,
@@ -106,6 +107,9 @@ def anonymize_file(
     all_steps: Annotated[
         bool, typer.Option("--all", help="Print every step, such as all minimal nodes and distortions.")
     ] = False,
+    choose: Annotated[
+        bool, typer.Option("--choose", help="Of mu-argus: ask at the terminal what is generalized, and how far.")
+    ] = False,
     sensitive_table: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Of anatomy: the second table; else OUTPUT with .sensitive in its name."),
@@ -123,10 +127,14 @@ def anonymize_file(
     max_rejected: Annotated[
         str, typer.Option(metavar="SHARE", help="Fail above this share (5%) or number (100) of rejects.")
     ] = "5%",
+    accept_risk: AcceptedOfFile = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Put a file through the engine, window after window."""
+    """Put a file through the engine, window after window.
+
+    What `check --input` forbids it refuses, unless --accept-risk names it.
+    """
     from stream_anon.cli.run.anonymize import Explain, FileNames, anonymize, file_job, method_options
 
     if config is None and len(files) == 3:
@@ -135,11 +143,11 @@ def anonymize_file(
         raise SettingsError("anonymize", "give --config FILE, an input and an output")
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
     names = FileNames(files[0], files[1], certificates, rejects, sensitive_table)
-    job = file_job(config, overrides, names, max_rejected, standard)
+    job = file_job(config, overrides, names, max_rejected, standard, accept_risk or ())
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:
         raise SettingsError("--explain", "is for a method: name one with --method")
-    raise typer.Exit(anonymize(job, report, told))
+    raise typer.Exit(anonymize(job, report, told, choose=choose))
 
 
 @app.command("forget", rich_help_panel="Run")

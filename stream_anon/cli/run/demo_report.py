@@ -29,7 +29,7 @@ def show_headline(console: Console, source: str, events: int, policy: Policy) ->
     console.print(
         Text(
             f"{events:,} events ({source}) flow in. Within about {policy.window.max_delay:g} s each flows out, "
-            f"looking like those of at least {policy.k - 1} other {who}."
+            f"looking like those of at least {policy.crowd - 1} other {who}."
         )
     )
     console.print(

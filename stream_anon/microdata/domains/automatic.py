@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from stream_anon.errors import HierarchyError
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, ROOT_LABEL, Hierarchy
 
+BETWEEN = ".."  # the ends of a range of categories
+
 
 def balanced(values: Sequence[str], arity: int = 2, key: str = "hierarchy") -> Hierarchy:
     """Put `arity` neighbours of an ordered list under each node, level by level up to one root.
@@ -20,7 +22,7 @@ def balanced(values: Sequence[str], arity: int = 2, key: str = "hierarchy") -> H
     while width < len(values):
         for start in range(0, len(values), width):
             members = paths[start : start + width]
-            ends = f"{values[start]}..{values[start + len(members) - 1]}"
+            ends = f"{values[start]}{BETWEEN}{values[start + len(members) - 1]}"
             for path in members:
                 path.append(ends if len(members) > 1 else path[-1])
         width *= arity

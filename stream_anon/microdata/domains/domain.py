@@ -6,7 +6,8 @@ that are missing or unknown are not its business: `attributes.QuasiIdentifier` a
 
 No other code asks which domain it is: readers, kernels, schemas and pages use the methods of `Domain`.
 The generalizers of the field are all in this folder or built on what is: suppression (`Hierarchy.flat`), integer
-and decimal ranges (`numbers`, `ranges`), prefixes (`prefixes`), hierarchies (`categories`), dates.
+and decimal ranges (`numbers`, `ranges`), prefixes (`prefixes`), hierarchies (`categories`), ordered categories
+(`ordered`), dates.
 `registry` lists them.
 """
 
@@ -161,7 +162,7 @@ class Domain(Protocol):
                 return low, high
             low, high = above
 
-    def by_nodes(self) -> Self:
+    def by_nodes(self) -> Domain:
         """Return the domain as it publishes nodes only."""
         return self
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,11 +92,10 @@ class NumericDomain(Domain):
             for name, number in named:
                 if number % self._unit:
                     raise SettingsError(f"{key}.{name}", f"has more than {self.decimals} decimals")
-        narrower = self.step
-        for width in self.levels:
-            if width % narrower or width < narrower:
-                raise SettingsError(f"{key}.levels", "each width must be a multiple of the one before and of step")
-            narrower = width
+        for place, (before, width) in enumerate(pairwise((self.step, *self.levels))):
+            if width % before or width < before:
+                words = f"{width} is no multiple of {before}, the {'width before it' if place else 'step'}"
+                raise SettingsError(f"{key}.levels.{place}", f"{words}: an interval would lie in two wider ones")
 
     def _check_magnitude(self, named: list[tuple[str, Decimal]]) -> None:
         for name, number in named:

@@ -9,10 +9,19 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 
 DOMAINS: Mapping[str, type[Domain]] = {
     kind.kind: kind
-    for kind in (CategoricalDomain, NumericDomain, RangedDomain, PrefixDomain, DateDomain, AddressDomain)
+    for kind in (
+        CategoricalDomain,
+        OrderedDomain,
+        NumericDomain,
+        RangedDomain,
+        PrefixDomain,
+        DateDomain,
+        AddressDomain,
+    )
 }

@@ -31,11 +31,8 @@ def data_contract(policy: Policy) -> dict[str, Any]:
         "version": str(policy.revision),
         "status": "active",
         "description": {
-            "purpose": f"Events about people, k-anonymous, as the policy {digest} asks.",
-            "limitations": (
-                f"Every published class holds records of at least {policy.k} different people, and nobody has more "
-                f"than {policy.max_share:g} of them. docs/privacy.md of stream-anon says what is not promised."
-            ),
+            "purpose": f"Events about people, {_promised(policy)}, as the policy {digest} asks.",
+            "limitations": f"{_limits(policy)} docs/privacy.md of stream-anon says what is not promised.",
         },
         "schema": [
             {
@@ -46,6 +43,21 @@ def data_contract(policy: Policy) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _promised(policy: Policy) -> str:
+    return "anonymous by shields alone" if policy.k is None else "k-anonymous"
+
+
+def _limits(policy: Policy) -> str:
+    """Return what holds of every published class; without k, what does of groups, and what does not."""
+    if policy.k is not None:
+        return (
+            f"Every published class holds records of at least {policy.k} different people, and nobody has more "
+            f"than {policy.max_share:g} of them."
+        )
+    shields = "; ".join(f"{shield.k} of {', '.join(shield.attributes)}" for shield in policy.shields)
+    return f"So many different people share what is published: {shields}. For all else k is {policy.without_k}."
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {

@@ -16,14 +16,15 @@ from typing import Any, TypeVar
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import as_written, released_format
+from stream_anon.adapters.tables.format_names import Format, as_written, released_format
+from stream_anon.adapters.tables.opening import open_records
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.output_records import OutputDecoder
-from stream_anon.operations.audit.released_files import lines_of, opened, released_records
+from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.kafka import KafkaSettings
@@ -132,10 +133,11 @@ def audit_files(
     settings = load_settings(policy_path, wanted.overrides)
     policy = as_written(build_policy(settings, policy_path), released_format(output))
     with ExitStack() as stack:
-        parts = _counted(lines_of(stack.enter_context(opened(certificates)), certificates), wanted)
-        records = stack.enter_context(released_records(output, policy))
+        proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
+        parts = _counted(bare_lines(proof, certificates), wanted)
+        rows, series = stack.enter_context(released_rows(output, policy))
         reads = wanted.reads(settings.kafka)
-        verdict = audit_in_order(policy, parts, _counted(records, wanted), reads=reads, stretch=wanted.stretch)
+        verdict = audit_in_order(policy, parts, _counted(rows, wanted), series, reads=reads, stretch=wanted.stretch)
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()))
 
 

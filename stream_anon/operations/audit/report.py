@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isinf
 from typing import Any
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures
 from stream_anon.audit.verdict import Change, Kind, Life, Period, Violation
 from stream_anon.operations.audit.auditing import AuditReport
+from stream_anon.operations.disclosures import documents
 from stream_anon.version import SOFTWARE
 
 SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A k that the command line asked for, whatever the policies of the windows ask, and what holds.
+
+    Parameters
+    ----------
+    least
+        Least number of individuals in a class; None without a class.
+    """
+
+    k: int
+    least: int | None
+
+    @property
+    def holds(self) -> bool:
+        """Return whether every class has as many individuals as asked for."""
+        return self.least is None or self.least >= self.k
+
+
+def asked_of(report: AuditReport) -> Asked | None:
+    """Return what the command line asked for; None if it asked for nothing."""
+    k = report.wanted.overrides.get("privacy", {}).get("k")
+    return None if k is None else Asked(k, least_of(report))
+
+
+def least_of(report: AuditReport) -> int | None:
+    """Return the least number of individuals in a class of all audited windows; None without a class."""
+    return min((each.least for each in report.verdict.periods if each.least is not None), default=None)
 
 
 def as_json(report: AuditReport) -> dict[str, Any]:
@@ -29,6 +60,7 @@ def as_json(report: AuditReport) -> dict[str, Any]:
         "since": None if isinf(stretch.since) else iso(stretch.since),
         "batch": stretch.batch,
         "clean": verdict.clean,
+        "asked": None if (asked := asked_of(report)) is None else asdict(asked) | {"holds": asked.holds},
         "policy": {
             "promises": report.promises,
             "digest": report.policy.digest,
@@ -41,6 +73,7 @@ def as_json(report: AuditReport) -> dict[str, Any]:
         "pending": _change(verdict.pending),
         "inputs": [_life(life) for life in verdict.lives],
         "accepted": dict(verdict.accepted),
+        "sensitive": documents(verdict.disclosed),
         "kinds": {name_of(kind): count for kind, count in verdict.kinds.items()},
         "violations": [_violation(violation) for violation in verdict.violations],
         "more": verdict.more,

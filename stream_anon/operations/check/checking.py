@@ -1,34 +1,37 @@
-"""Look before a run: settings, policy, broker, topics, permissions, and a sample of the input.
+"""Look before a run: settings, policy, broker, topics, permissions, and a sample of the input; or a file.
 
 Nothing is written, no group is joined, nothing is committed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.codecs import check_formats
+from stream_anon.adapters.codecs import check_formats, codec_of
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.tables.format_names import STANDARD, Format
+from stream_anon.adapters.tables.formats import open_reader
+from stream_anon.adapters.tables.samples import first_texts
 from stream_anon.conditions import Condition
 from stream_anon.errors import RegistryError, TopicError
+from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.refusing import weighed
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Study, sampled_by, study_table
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.starting.attribute_facts import AttributeFacts, attribute_facts
-from stream_anon.service.starting.conditions import Sampled, look_at_deployment, look_at_sample, weighed
-from stream_anon.service.starting.findings import (
-    Finding,
-    Severity,
-    policy_findings,
-)
+from stream_anon.service.starting.conditions import Sampled, look_at_deployment, look_at_sample
 from stream_anon.service.starting.ledger_findings import ledger_findings
 from stream_anon.service.starting.rollout import published_before, rollout_findings
-from stream_anon.service.starting.sample_study import Study
 from stream_anon.service.starting.schema_findings import output_findings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.policy_file import build_policy, load_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class CheckReport:
 
     Parameters
     ----------
+    source
+        Whose records were looked at: topics or a file.
     seen
         What is as it must be.
     findings
@@ -48,7 +53,7 @@ class CheckReport:
     """
 
     policy: Policy
-    kafka: KafkaSettings
+    source: str
     attributes: tuple[AttributeFacts, ...]
     seen: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -110,13 +115,41 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
         findings += await ledger_findings(connection, topics, deployment.inputs)
     return CheckReport(
         policy,
-        kafka,
+        str(kafka.inputs),
         attribute_facts(policy),
         deployment.seen,
         weighed(findings, {*kafka.accept_risks, *accepted}),
         sampled.study,
         sampled.complete,
     )
+
+
+def examine_file(
+    config: Path, name: str, accepted: Sequence[Condition] = (), standard: Format = Format.JSONL
+) -> CheckReport:
+    """Return what speaks for and against a release of a file; no broker is asked.
+
+    All records of the file are counted, by the conditions that forbid `stream-anon anonymize`.
+
+    Parameters
+    ----------
+    name
+        A file in a format of `anonymize`; `-` for standard input, which holds `standard`.
+
+    Raises
+    ------
+    SettingsError
+        If the policy is wrong.
+    InputError
+        If the file cannot be read, or lacks a column that the policy declares.
+    """
+    policy = load_policy(config)
+    texts = first_texts(name, sampled_by(policy))
+    with closing(open_reader(name, policy, codec_of(policy).decode, standard)) as reader:
+        found = study_table(policy, reader, texts)
+    findings = weighed([*policy_findings(policy), *sample_findings(policy, found)], accepted)
+    source = "standard input" if name == STANDARD else name
+    return CheckReport(policy, source, attribute_facts(policy), (), findings, found, complete=True)
 
 
 async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.topics import requirements as kafka_topics
-from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, plans
+from stream_anon.adapters.kafka.topics.descriptions import Described
+from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, looked_into, plans
+from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.service.starting.conditions import largest_release
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
+from stream_anon.settings.policy_file import build_policy
 
 _T = TypeVar("_T")
 
@@ -25,14 +29,13 @@ class TopicSetup:
 
     Parameters
     ----------
-    secured
-        Whether a command-line client needs a file with its login.
+    tools
+        How to call Apache Kafka's own commands.
     few_brokers
         Whether there are too few brokers for three replicas, and `kafka.development: true` is not set.
     """
 
-    servers: str
-    secured: bool
+    tools: Tools
     few_brokers: bool
     plans: tuple[TopicPlan, ...]
 
@@ -55,28 +58,30 @@ def look(config: Path, partitions: int | None = None) -> TopicSetup:
     BrokerError
         If no broker answers.
     """
-    kafka = kafka_of(load_settings(config))
-    topics = topics_of(kafka)
-    brokers, found = _run(kafka_topics.look(connection_of(kafka), topics))
-    return TopicSetup(
-        kafka.bootstrap_servers,
-        kafka.security.protocol != "PLAINTEXT",
-        brokers < REPLICAS and not kafka.development,
-        tuple(
-            plans(
-                topics,
-                brokers,
-                found,
-                max_record_bytes=kafka.max_record_bytes,
-                ledger=kafka.delivery == "exactly-once",
-                partitions=partitions,
-            )
-        ),
-    )
+    settings = load_settings(config)
+    kafka = kafka_of(settings)
+    connection, topics = connection_of(kafka), topics_of(kafka)
+    largest = largest_release(build_policy(settings, config), kafka)
+
+    async def ask() -> TopicSetup:
+        brokers, found = await kafka_topics.look(connection, topics)
+        planned = plans(
+            topics,
+            brokers,
+            found,
+            max_record_bytes=kafka.max_record_bytes,
+            largest_release=largest,
+            ledger=kafka.delivery == "exactly-once",
+            partitions=partitions,
+        )
+        few = brokers < REPLICAS and not kafka.development
+        return TopicSetup(Tools.of(connection), few, tuple(await looked_into(connection, planned)))
+
+    return _run(ask())
 
 
-def create(config: Path, wanted: Sequence[TopicPlan]) -> None:
-    """Create topics.
+def create(config: Path, wanted: Sequence[TopicPlan]) -> Mapping[str, Described | str]:
+    """Create topics; return them as the brokers describe them then, or why one cannot be described.
 
     Raises
     ------
@@ -86,7 +91,7 @@ def create(config: Path, wanted: Sequence[TopicPlan]) -> None:
         If no broker answers.
     """
     kafka = kafka_of(load_settings(config))
-    _run(kafka_topics.create(connection_of(kafka), [plan.new() for plan in wanted]))
+    return _run(kafka_topics.create(connection_of(kafka), [plan.new() for plan in wanted]))
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:

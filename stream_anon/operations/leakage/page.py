@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
-from stream_anon.operations.pages import bar, closed, opened
+from stream_anon.pages.report import Row, closed, opened, table
+from stream_anon.rounding import exactly
 
 SHOWN = 100  # sets of a size
 
@@ -36,6 +38,7 @@ def _lines(report: LeakageReport, suggestion: Suggestion | None, *, suggests: bo
         yield from _suggested(report, suggestion)
     for size, sets in groupby(report.sets, key=lambda each: len(each.attributes)):
         yield from _section(report, size, list(sets))
+    yield from _sensitive(report)
     yield '<p class="faint">leaked: the share of these bits that an attacker gains who knows the attributes. '
     yield "singled out: individuals with values that no other person has, in the records before a release.</p>"
     yield from closed()
@@ -55,14 +58,15 @@ def _remarks(report: LeakageReport) -> Iterator[str]:
         yield f"{report.left:,} sets were not looked at: the bound of {report.asked.most:,} was reached."
     if report.asked.threshold is not None:
         colour = ' class="bad"' if report.above else ""
-        yield f"<span{colour}>{len(report.above):,} sets leak more than {report.asked.threshold:.1%}.</span>"
+        yield f"<span{colour}>{len(report.above):,} sets leak more than {exactly(report.asked.threshold)}.</span>"
     if report.asked.singled_out is not None:
         colour = ' class="bad"' if report.singling_out else ""
-        most = f"more than {report.asked.singled_out:.1%} of the individuals"
+        most = f"more than {exactly(report.asked.singled_out)} of the individuals"
         yield f"<span{colour}>{len(report.singling_out):,} sets single out {most}.</span>"
 
 
 def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]:
+    threshold = exactly(report.asked.threshold or 0.0)
     yield '<section id="suggested">\n<h2>Suggested levels</h2>'
     if found is None:
         yield '<p class="bad">No levels suffice: some set leaks too much at the highest allowed ones.</p></section>'
@@ -71,22 +75,19 @@ def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]
         yield "<p>Nothing has to be raised.</p></section>"
         return
     yield (
-        f"<p>With these lowest levels no ranked set leaks more than {report.asked.threshold:.1%}, at most "
-        f"{found.highest:.1%}. Least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}.</p>"
+        f"<p>With these lowest levels no ranked set leaks more than {threshold}, at most "
+        f"{found.most(report)}. Least loss (mean NCP): {found.loss:.4f} instead of {found.loss_before:.4f}.</p>"
     )
     if not found.optimal:
         yield '<p class="bad">The search was cut short: other levels may lose less.</p>'
-    yield "<table>\n<tr><th>attribute</th><th>min_level</th><th>instead of</th><th>highest</th>"
-    yield "<th>bits</th><th>then</th><th></th></tr>"
-    for each in found.raised:
-        (name,) = each.attributes
-        levels = "".join(f"<td>{of[name]}</td>" for of in (found.levels, found.before, found.heights))
-        yield _lowered(report, each, levels)
-    yield "</table>"
-    yield f"<h2>Sets that leaked more than {report.asked.threshold:.1%}</h2>"
-    yield "<table>\n<tr><th>attributes</th><th>bits</th><th>then</th><th></th></tr>"
-    yield from (_lowered(report, each) for each in found.sets[:SHOWN])
-    yield "</table>"
+    raised = [
+        _lowered(report, each, [str(of[name]) for of in (found.levels, found.before, found.heights)])
+        for each in found.raised
+        for name in each.attributes
+    ]
+    yield from table(["attribute", "min_level", "instead of", "highest", "bits", "then"], raised)
+    yield f"<h2>Sets that leaked more than {threshold}</h2>"
+    yield from table(["attributes", "bits", "then"], [_lowered(report, each) for each in found.sets[:SHOWN]])
     yield from _more(len(found.sets))
     yield (
         '<p class="faint">bits: what the true values leak. then: what is left if nothing finer is published than '
@@ -94,13 +95,10 @@ def _suggested(report: LeakageReport, found: Suggestion | None) -> Iterator[str]
     )
 
 
-def _lowered(report: LeakageReport, each: Lowered, more: str = "") -> str:
+def _lowered(report: LeakageReport, each: Lowered, levels: Sequence[str] = ()) -> Row:
     scale = report.uncertainty or 1.0
-    drawn = _bar(each.before / scale, each.after / scale, "on the suggested levels")
-    return (
-        f"<tr><td>{escape(', '.join(each.attributes))}</td>{more}<td>{each.before:.2f}</td>"
-        f"<td>{each.after:.2f}</td><td>{drawn}</td></tr>"
-    )
+    told, parts = _bar(each.before / scale, each.after / scale, "on the suggested levels")
+    return Row((", ".join(each.attributes), *levels, f"{each.before:.2f}", f"{each.after:.2f}"), parts, told)
 
 
 def _more(sets: int) -> Iterator[str]:
@@ -108,31 +106,41 @@ def _more(sets: int) -> Iterator[str]:
         yield f'<p class="faint">and {sets - SHOWN:,} more; --json lists them</p>'
 
 
-def _bar(before: float, after: float | None, where: str) -> str:
-    """Return a bar of what leaks of all; its dark part is what still leaks after something was done."""
+def _bar(before: float, after: float | None, where: str) -> tuple[str, list[tuple[str, float]]]:
+    """Return a bar of what leaks, in words and parts; the dark one is what leaks after something was done."""
     told = f"{100 * before:.1f} % leaked"
     if after is None:
-        return bar(told, [("after", before)])
-    return bar(f"{told}, {100 * after:.1f} % {where}", [("before", before), ("after", after)])
+        return told, [("after", before)]
+    return f"{told}, {100 * after:.1f} % {where}", [("before", before), ("after", after)]
 
 
 def _section(report: LeakageReport, size: int, sets: list[SetLeakage]) -> Iterator[str]:
-    title = "Single attributes" if size == 1 else f"Sets of {size}"
-    yield f'<section>\n<h2>{title}</h2>\n<table class="bars">'
-    after = "<th>after</th>" if report.released is not None else ""
-    yield f"<tr><th>attributes</th><th>bits</th><th>leaked</th>{after}<th>singled out</th><th></th></tr>"
-    yield from (_row(report, each) for each in sets[:SHOWN])
-    yield "</table>"
+    yield f"<section>\n<h2>{'Single attributes' if size == 1 else f'Sets of {size}'}</h2>"
+    after = ["after"] if report.released is not None else []
+    headings = ["attributes", "bits", "leaked", *after, "singled out"]
+    yield from table(headings, [_row(report, each) for each in sets[:SHOWN]])
     yield from _more(len(sets))
     yield "</section>"
 
 
-def _row(report: LeakageReport, each: SetLeakage) -> str:
+def _sensitive(report: LeakageReport) -> Iterator[str]:
+    """Yield what is given away of sensitive attributes, before and after the release."""
+    if not report.sensitive:
+        return
+    rows = [
+        Row((each.attribute, when, *cells(found)))
+        for each in report.sensitive
+        for when, found in (("before", each.before), ("after", each.after))
+        if found is not None
+    ]
+    yield "<section>\n<h2>Sensitive attributes</h2>"
+    yield from table(("attribute", "release", *COLUMNS), rows, texts=2)
+    yield from (f'<p class="bad">{escape(text)}.</p>' for text in warnings(report.disclosed))
+    yield "</section>"
+
+
+def _row(report: LeakageReport, each: SetLeakage) -> Row:
     threshold = report.asked.threshold
-    loud = ' class="bad"' if threshold is not None and each.judged > threshold else ""
-    after = "" if each.after is None else f"<td>{each.after[1]:.1%}</td>"
-    drawn = _bar(each.normalized, None if each.after is None else each.after[1], "after the release")
-    return (
-        f"<tr{loud}><td>{escape(', '.join(each.attributes))}</td><td>{each.bits:.2f}</td>"
-        f"<td>{each.normalized:.1%}</td>{after}<td>{each.unique:.1%}</td><td>{drawn}</td></tr>"
-    )
+    told, parts = _bar(each.normalized, None if each.after is None else each.after[1], "after the release")
+    cells = (", ".join(each.attributes), f"{each.bits:.2f}", *each.shares(report.asked))
+    return Row(cells, parts, told, loud=threshold is not None and each.judged > threshold)

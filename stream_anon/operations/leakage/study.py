@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.measures.disclosure import SensitiveColumn, disclosure
 from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
+from stream_anon.microdata.diversity import Disclosure
+from stream_anon.operations.disclosures import documents
 from stream_anon.operations.tables import OriginalTable, Released
+from stream_anon.rounding import in_percent
 
 SCHEMA = 1
 LARGEST_SET = 3
@@ -71,6 +75,29 @@ class SetLeakage:
         """Return the share that a threshold is compared with: after the release, where there is one."""
         return self.normalized if self.after is None else self.after[1]
 
+    def shares(self, asked: LeakageRequest) -> list[str]:
+        """Return what leaks, what leaks after a release if there is one, and who is singled out, in percent."""
+        leaked = [self.normalized, *([] if self.after is None else [self.after[1]])]
+        told = [in_percent(share, bound=asked.threshold) for share in leaked]
+        return [*told, in_percent(self.unique, bound=asked.singled_out)]
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveLeakage:
+    """What is given away of a sensitive attribute.
+
+    Parameters
+    ----------
+    before
+        By all quasi-identifiers of a record, as the policy codes them.
+    after
+        By the class of a released record; None without a release.
+    """
+
+    attribute: str
+    before: Disclosure
+    after: Disclosure | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class LeakageReport:
@@ -86,6 +113,8 @@ class LeakageReport:
         Records of the release and those of the table that are not in it; None without a release.
     measured, implied, left
         See `stream_anon.measures.ranking.Ranking`.
+    sensitive
+        What is given away of each sensitive attribute.
     """
 
     source: str
@@ -101,6 +130,12 @@ class LeakageReport:
     left: int
     released: int | None = None
     suppressed: int | None = None
+    sensitive: tuple[SensitiveLeakage, ...] = ()
+
+    @property
+    def disclosed(self) -> dict[str, Disclosure]:
+        """Return what classes of the release give away, by sensitive attribute; nothing without a release."""
+        return {each.attribute: each.after for each in self.sensitive if each.after is not None}
 
     @property
     def above(self) -> tuple[SetLeakage, ...]:
@@ -140,6 +175,10 @@ class LeakageReport:
             "above": len(self.above),
             "singled_out": self.asked.singled_out,
             "singling_out": len(self.singling_out),
+            "sensitive": {
+                "before": documents({each.attribute: each.before for each in self.sensitive}),
+                "after": None if self.released is None else documents(self.disclosed),
+            },
         }
 
 
@@ -156,7 +195,9 @@ def _set_document(each: SetLeakage) -> dict[str, Any]:
 
 
 def study_leakage(table: OriginalTable, asked: LeakageRequest, released: Released | None = None) -> LeakageReport:
-    """Return what sets of attributes of a table leak; O(n log n) for each set, for a release see `Boxes.matches`.
+    """Return what sets of attributes of a table leak, and what is given away of its sensitive attributes.
+
+    O(n log n) for each set; for a release see `Boxes.matches`.
 
     Raises
     ------
@@ -207,6 +248,22 @@ def study_leakage(table: OriginalTable, asked: LeakageRequest, released: Release
         found.left,
         None if released is None else released.records,
         None if after is None else after.suppressed,
+        _sensitive(table, released),
+    )
+
+
+def _sensitive(table: OriginalTable, released: Released | None) -> tuple[SensitiveLeakage, ...]:
+    people = table.population
+    tuples, _ = people.groups(range(len(people.codes)))
+    return tuple(
+        SensitiveLeakage(
+            name,
+            disclosure(tuples, SensitiveColumn.of(column)),
+            None
+            if released is None
+            else disclosure(released.classes, SensitiveColumn.of(released.sensitive[name])),
+        )
+        for name, column in table.sensitive.items()
     )
 
 

@@ -12,6 +12,7 @@ from stream_anon.measures.ranking import TOLERANCE
 from stream_anon.microdata.policy import FULL_DOMAIN
 from stream_anon.operations.leakage.study import LeakageReport
 from stream_anon.operations.tables import OriginalTable
+from stream_anon.rounding import in_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class Suggestion:
     optimal: bool
     raised: tuple[Lowered, ...]
     sets: tuple[Lowered, ...]
+
+    def most(self, report: LeakageReport) -> str:
+        """Return the largest share that still leaks, in percent; a rounding error above the threshold is none."""
+        threshold = report.asked.threshold or 0.0
+        return in_percent(min(self.highest or 0.0, threshold), bound=threshold)
 
     def document(self) -> dict[str, Any]:
         """Return the suggestion as an object that JSON can hold."""

@@ -150,6 +150,8 @@ def negotiate_over(policy: Policy, sample: RecordSample, asked: NegotiationReque
     lattice = Lattice(levels, rows)
     limits = tuple(own.at_most(all_.numbers[top]) for own, all_, top in zip(levels, every, wanted, strict=True))
     k, l = asked.k or policy.k, wanted_l(policy, asked.l)  # noqa: E741
+    if k is None:
+        raise SettingsError("--k", "is needed: the policy asks for none")
     request = Request(k, limits, asked.most_suppressed.of(len(rows)), l)
     times = []
     for _ in range(_TIMED):

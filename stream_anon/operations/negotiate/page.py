@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.operations.negotiate.negotiating import Negotiation
+from stream_anon.pages.style import styled
 
 MOST_K, MOST_L = 500, 50  # as far as the sliders go, unless more was asked for
 _MOST_HELD = 65_535
@@ -27,7 +28,7 @@ def negotiation_page(found: Negotiation) -> str:
     """
     # A script's content ends at the first "</script", wherever it stands.
     text = json.dumps(_data(found)).replace("<", "\\u003c")
-    return TEMPLATE.read_text(encoding="utf-8").replace(">DATA<", f">{text}<", 1)
+    return styled(TEMPLATE.read_text(encoding="utf-8")).replace(">DATA<", f">{text}<", 1)
 
 
 def _data(found: Negotiation) -> dict[str, Any]:

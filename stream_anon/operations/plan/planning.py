@@ -44,12 +44,13 @@ class Choices:
         Raises
         ------
         SettingsError
-            If these are more than a thousand.
+            If these are more than a thousand, or the policy is for whole files.
         """
+        policy.check_streamed()
         most = policy.window.max_records
-        sizes = self.max_records or [most >> i for i in range(_HALVINGS + 1) if most >> i >= policy.k]
+        sizes = self.max_records or [most >> i for i in range(_HALVINGS + 1) if most >> i >= policy.crowd]
         combinations = product(
-            sorted(set(self.k or (policy.k,))),
+            sorted(set(self.k or (policy.crowd,))),
             sorted(set(self.l)) or (None,),
             list(dict.fromkeys(self.engine or (policy.engine.name,))),
             sorted(set(sizes)),

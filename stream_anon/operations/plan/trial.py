@@ -12,12 +12,12 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import SettingsError
+from stream_anon.judging.replay import replayed
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.operations.plan.arrivals import Arrivals
-from stream_anon.service.starting.replay import replayed
 
 _QUANTILE = 0.95
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -10,8 +9,9 @@ from decimal import Decimal
 from stream_anon.adapters.tables.samples import Column
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.automatic import equal_frequency
-from stream_anon.operations.propose.domains import Guess, number
-from stream_anon.operations.propose.support import FEWEST, People
+from stream_anon.operations.propose.guess import Guess
+from stream_anon.operations.propose.numbers import number
+from stream_anon.operations.propose.support import FEWEST, People, read
 
 MOST_RANGES = 1000
 
@@ -33,7 +33,7 @@ def wanted_ranges(options: Sequence[str]) -> Mapping[str, int]:
     return wanted
 
 
-def with_cuts(found: Guess, column: Column, people: People, parts: int, k: int, *, texts: bool) -> Guess:
+def with_cuts(found: Guess, column: Column, people: People, parts: int, k: int) -> Guess:
     """Return a numeric guess with ranges that hold about equally many values of the sample.
 
     A range begins only with a cell of the grid in which at least k people stand, and at least 10. Where no cell has
@@ -43,24 +43,18 @@ def with_cuts(found: Guess, column: Column, people: People, parts: int, k: int, 
     ----------
     parts
         How many ranges there should be.
-    texts
-        Whether numbers are written as texts.
     """
     numeric = found.settings.get("numeric")
     if not isinstance(numeric, Mapping):
         remark = "DECIDE: --equal-frequency is for numbers, and this is none"
         return replace(found, remarks=(*found.remarks, remark))
     low, high, step = (Decimal(str(numeric[key])) for key in ("min", "max", "step"))
-    cells, rows = [], []
-    for row, value in zip(column.rows, column.values, strict=True):
-        exact = number(value, texts)
-        if exact is not None and low <= exact <= high:
-            rows.append(row)
-            cells.append(int((exact - low) // step))
-    counts, shared = Counter(cells), people.sharing(rows, cells)
+    cells = read(column, number).then(lambda exact: int((exact - low) // step) if low <= exact <= high else None)
     size = int((high - low) / step) + 1
-    enough = [shared[cell] >= max(k, FEWEST) for cell in range(size)]
-    cuts = equal_frequency([counts[cell] for cell in range(size)], enough, parts)
+    counts, enough = [0] * size, [False] * size
+    for cell, count, shared in zip(cells.meanings, cells.counts.tolist(), people.sharing(cells), strict=True):
+        counts[cell], enough[cell] = count, bool(shared >= max(k, FEWEST))
+    cuts = equal_frequency(counts, enough, parts)
     if not cuts:
         remark = f"DECIDE: no number is shared by {max(k, FEWEST)} individuals, so that a range could begin there"
         return replace(found, remarks=(*found.remarks, remark))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -15,14 +16,24 @@ from stream_anon.adapters.tables.csv_cells import parse
 from stream_anon.adapters.tables.samples import Column, FieldSample, read_sample
 from stream_anon.errors import InputError, SettingsError, Unfit
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.operations.propose.cuts import with_cuts
-from stream_anon.operations.propose.domains import Guess, guess, label
+from stream_anon.operations.propose.domains import guess
+from stream_anon.operations.propose.guess import label
+from stream_anon.operations.propose.mixed import of_one_kind
 from stream_anon.operations.propose.recognised import recognised
-from stream_anon.operations.propose.roles import FieldKind, is_measure, is_personal, kind_of, person_score
+from stream_anon.operations.propose.roles import (
+    STRONG,
+    FieldKind,
+    is_measure,
+    is_personal,
+    kind_of,
+    person_score,
+)
 from stream_anon.operations.propose.sensitive import Field, sensitive_field, sensitive_list
-from stream_anon.operations.propose.support import FEWEST, People
+from stream_anon.operations.propose.support import FEWEST, People, read
 from stream_anon.operations.propose.yaml_lines import block, scalar
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
@@ -49,47 +60,50 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
     sample, ranges = read_sample(path), ranges or {}
     for name in ranges.keys() - sample.columns.keys():
         raise SettingsError("--equal-frequency", f"{name}: the sample has no such field")
+    whole = sample
+    sample, mixed = of_one_kind(whole)
     names = [name for name, column in sample.columns.items() if column.values or sample.texts]
     kinds = {name: _kind(name, sample.columns[name], sample.records) for name in names}
     identifiers = [name for name in names if kinds[name] is FieldKind.IDENTIFIER]
     individual = _individual(sample, identifiers)
     people = _people(sample, identifiers, individual)
-    if people.number(range(sample.records)) < FEWEST:
+    count = people.proposed(range(sample.records))
+    if count < FEWEST:
         raise InputError(
             f"{path}: holds fewer than {FEWEST} individuals; every proposed value would be one of theirs"
         )
     fields, unnamed = [], 0
-    for name in names:
-        column = sample.columns[name]
-        if not sample.texts and people.number(column.rows) < FEWEST:
+    for name in (*names, *mixed.left_out):
+        if not sample.texts and people.number(whole.columns[name].rows) < FEWEST:
             unnamed += 1  # the name itself may be a value, where keys are made from data
+        elif name in mixed.left_out:
+            fields.append(Field(name, {}, (mixed.left_out[name],)))
         else:
-            found = _field(name, kinds[name], column, people, sample.texts, _Ranges(ranges.get(name), k))
-            fields.append(_addressed(found, column))
+            column = sample.columns[name]
+            found = _field(name, kinds[name], column, people, sample.texts, _Asked(ranges.get(name), k))
+            fields.append(_addressed(mixed.told(found, individual), column))
     fields = _without_nesting(fields)
     if not any(field.settings.get("role") == "quasi-identifier" for field in fields):
         raise InputError(
             f"{path}: no field looks like a quasi-identifier that {FEWEST} individuals share values of"
         )
-    advice = [*few_people(people.number(range(sample.records)), k), *many_columns(_candidates(sample, fields))]
+    advice = [*few_people(count, k), *many_columns(_candidates(sample, fields))]
 
-    def written(proposed: list[Field]) -> tuple[str, Policy]:
-        text = "\n".join(_lines(sample, proposed, unnamed, individual, k, advice)) + "\n"
-        return text, build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
+    def written(proposed: list[Field]) -> str:
+        return "\n".join(_lines(sample, proposed, unnamed, individual, k, advice)) + "\n"
 
-    text, policy = written(fields)
-    if not sample.more:
-        text, _ = written([_closed(field, sample, policy) for field in fields])
-    return text
+    text = written(fields)
+    policy = build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
+    return text if sample.more else written([_closed(field, sample, policy) for field in fields])
 
 
 def _kind(name: str, column: Column, records: int) -> FieldKind:
-    return FieldKind.PLAIN if recognised(column.values) is not None else kind_of(name, column.values, records)
+    return FieldKind.PLAIN if recognised(column) is not None else kind_of(name, column.values, records)
 
 
 def _candidates(sample: FieldSample, fields: list[Field]) -> list[Candidate]:
     chosen = [field.name for field in fields if field.settings.get("role") == "quasi-identifier"]
-    return [Candidate(name, len(set(sample.columns[name].values))) for name in chosen]
+    return [Candidate(name, len(sample.columns[name].distinct)) for name in chosen]
 
 
 def _closed(field: Field, sample: FieldSample, policy: Policy) -> Field:
@@ -100,34 +114,42 @@ def _closed(field: Field, sample: FieldSample, policy: Policy) -> Field:
     if not isinstance(attribute, QuasiIdentifier):
         return field
     try:
-        values = set(sample.columns[field.name].values)
-        codes = {attribute.code(parse(attribute, str(each)) if sample.texts else each) for each in values}
+        for value in sample.columns[field.name].distinct:
+            given = parse(attribute, str(value)) if sample.texts else value
+            if code_value(attribute, given) == attribute.unknown_code:
+                return field
     except Unfit:
-        return field
-    if attribute.unknown_code in codes:
         return field
     return replace(field, settings={**field.settings, "unknown": "reject"})
 
 
+def _score(sample: FieldSample, name: str) -> int:
+    column = sample.columns[name]
+    return person_score(name, len(column.distinct), len(column.values))
+
+
 def _individual(sample: FieldSample, identifiers: list[str]) -> str:
     """Return the identifier that most likely tells people apart."""
-
-    def score(name: str) -> int:
-        values = sample.columns[name].values
-        return person_score(name, len(set(values)), len(values))
-
-    best = max(identifiers, key=score, default=None)
-    return best if best is not None and score(best) > 0 else EVERY_RECORD
+    best = max(identifiers, key=partial(_score, sample), default=None)
+    return best if best is not None and _score(sample, best) > 0 else EVERY_RECORD
 
 
 def _people(sample: FieldSample, identifiers: list[str], individual: str) -> People:
-    """Return the individual of each row, by all identifiers that most records have; `1` and `"1"` are one."""
-    identities = []
-    for name in identifiers:
-        column = sample.columns[name]
-        if name == individual or len(column.values) >= 0.5 * sample.records:
-            identities.append(dict(zip(column.rows, map(label, column.values), strict=True)))
-    return People(identities)
+    """Return the individual of each row, by all identifiers that may tell people apart; `1` and `"1"` are one.
+
+    Beside one that plainly does only others that plainly do count: not the number of a ward.
+    """
+    if individual == EVERY_RECORD:
+        return People()
+    least = STRONG if _score(sample, individual) >= STRONG else 1
+    others = [
+        name
+        for name in identifiers
+        if name != individual
+        and len(sample.columns[name].values) >= 0.5 * sample.records
+        and _score(sample, name) >= least
+    ]
+    return People.of([read(sample.columns[name], label) for name in (individual, *others)], sample.records)
 
 
 _LEFT_OUT = (
@@ -139,12 +161,14 @@ _LEFT_OUT = (
 )
 
 
-class _Ranges(NamedTuple):
+class _Asked(NamedTuple):
+    """What was asked for: so many ranges of a field, if any, and k."""
+
     parts: int | None
     k: int
 
 
-def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool, ranges: _Ranges) -> Field:
+def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool, asked: _Asked) -> Field:
     if not column.values:
         return Field(name, {}, ("no value in the sample",))
     if kind in _LEFT_OUT:
@@ -154,13 +178,21 @@ def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bo
     if kind is FieldKind.IDENTIFIER:
         return Field(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
-    if found is not None and ranges.parts is not None:
-        found = with_cuts(found, column, people, ranges.parts, ranges.k, texts=texts)
+    remarks: tuple[str, ...] = ()
     if kind is FieldKind.SENSITIVE and not (found is not None and found.is_time):
-        return sensitive_field(name, column, people, texts)
+        sensitive = sensitive_field(name, column, people, texts, asked.k)
+        if isinstance(sensitive, Field):
+            return sensitive
+        found = sensitive
+    elif found is not None:
+        remarks = _remarks(name)
     if found is None:
         return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))
-    return Field(name, {"role": "quasi-identifier", **found.settings}, _remarks(name, found))
+    if not found.settings:
+        return Field(name, {}, found.remarks)
+    if asked.parts is not None:
+        found = with_cuts(found, column, people, asked.parts, asked.k)
+    return Field(name, {"role": "quasi-identifier", **found.settings}, (*remarks, *found.remarks))
 
 
 def _addressed(field: Field, column: Column) -> Field:
@@ -170,16 +202,12 @@ def _addressed(field: Field, column: Column) -> Field:
     return replace(field, settings={**field.settings, "path": list(column.keys)})
 
 
-def _remarks(name: str, found: Guess) -> tuple[str, ...]:
-    remarks = found.remarks
+def _remarks(name: str) -> tuple[str, ...]:
     if is_measure(name):
-        remarks = (
-            "DECIDE: published as ranges; sensitive or insensitive instead, if nobody else knows it?",
-            *remarks,
-        )
-    elif not is_personal(name):
-        remarks = ("DECIDE: can somebody be recognised by it? leave it out if nobody needs it", *remarks)
-    return remarks
+        return ("DECIDE: published as ranges; sensitive or insensitive instead, if nobody else knows it?",)
+    if not is_personal(name):
+        return ("DECIDE: can somebody be recognised by it? leave it out if nobody needs it",)
+    return ()
 
 
 def _without_nesting(fields: list[Field]) -> list[Field]:
@@ -202,6 +230,8 @@ def _lines(
     more = "the first " if sample.more else ""
     yield f"# A first policy, proposed from {more}{sample.records} records. A person must decide what DECIDE marks."
     yield f"# Values that fewer than {FEWEST} individuals share are not written here; they are published as '*'."
+    for name in sample.own_names:
+        yield f"# DECIDE: {scalar(name)} is a value of its own column too. Does the first line hold names?"
     if sample.malformed:
         yield f"# {sample.malformed} lines were no records and were passed over."
     if sample.index:

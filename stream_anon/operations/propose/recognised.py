@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from stream_anon.adapters.tables.samples import Value
+from stream_anon.adapters.tables.samples import Column
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.registry import DOMAINS
+from stream_anon.operations.propose.support import Reading, read
 from stream_anon.settings.attributes.attribute import DOMAINS as SETTINGS
 
+_PROBE = 200  # values; a column of which no domain recognises so many is none that it would recognise whole
 
-def recognised(values: Sequence[Value]) -> Mapping[str, Mapping[str, object]] | None:
+
+def recognised(column: Column) -> Mapping[str, Mapping[str, object]] | None:
     """Return the settings of the domain that most values are of, None if no domain says so."""
-    found = (domain.proposal(values) for domain in DOMAINS.values())
-    return next((settings for settings in found if settings is not None), None)
+    values = column.values
+    probe = values[:: max(1, len(values) // _PROBE)]
+    for domain in DOMAINS.values():
+        if domain.proposal(probe) is not None and (settings := domain.proposal(values)) is not None:
+            return settings
+    return None
 
 
-def fitting(settings: Mapping[str, Mapping[str, object]], values: Sequence[Value]) -> int:
-    """Return how many values are of the type of the domain that `recognised` settings build, outside or not."""
+def fitting(settings: Mapping[str, Mapping[str, object]], column: Column) -> Reading:
+    """Return the values that are of the type of the domain that `recognised` settings build, outside or not."""
     ((key, given),) = settings.items()
     domain = SETTINGS[key].model_validate(given).build(key)
-    return sum(_is_fit(domain, value) for value in values)
+    return read(column, lambda value: _is_fit(domain, value) or None)
 
 
-def _is_fit(domain: Domain, value: Value) -> bool:
+def _is_fit(domain: Domain, value: object) -> bool:
     try:
         domain.code(value)
     except Unfit as unfit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -9,6 +10,8 @@ from decimal import Decimal
 import yaml
 
 WIDTH = 110
+_WORD = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
+_NOT_TEXTS = frozenset({"yes", "no", "true", "false", "on", "off", "null"})  # for YAML 1.1
 
 
 def block(key: str, value: object, margin: str) -> Iterator[str]:
@@ -42,6 +45,8 @@ def _flow(value: object) -> str:
 
 def scalar(text: str) -> str:
     """Return a text in one line of YAML, quoted unless it is a plain word."""
-    if re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII) and yaml.safe_load(f"[{text}]") == [text]:
+    if _WORD.fullmatch(text) and text.lower() not in _NOT_TEXTS:
         return text
+    if text.isascii() and text.isprintable():
+        return json.dumps(text)  # where nothing is escaped but quotes and backslashes, JSON is YAML
     return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=float("inf")).strip()

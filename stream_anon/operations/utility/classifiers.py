@@ -40,25 +40,25 @@ def require_flaml() -> None:
         raise SettingsError("--search", what)
 
 
-def _logistic_regression(seed: int) -> Classifier:
+def _logistic_regression(seed: int, _rows: int) -> Classifier:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=300, random_state=seed)
 
 
-def _decision_tree(seed: int) -> Classifier:
+def _decision_tree(seed: int, _rows: int) -> Classifier:
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(min_samples_leaf=10, random_state=seed)
 
 
-def _random_forest(seed: int) -> Classifier:
+def _random_forest(seed: int, _rows: int) -> Classifier:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(n_estimators=50, min_samples_leaf=3, random_state=seed)
 
 
-def _boosting(seed: int) -> Classifier:
+def _boosting(seed: int, _rows: int) -> Classifier:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(
@@ -66,13 +66,13 @@ def _boosting(seed: int) -> Classifier:
     )
 
 
-def _neighbours(_seed: int) -> Classifier:
+def _neighbours(_seed: int, rows: int) -> Classifier:
     from sklearn.neighbors import KNeighborsClassifier
 
-    return KNeighborsClassifier(15)
+    return KNeighborsClassifier(min(15, rows))
 
 
-CLASSIFIERS: Mapping[str, Callable[[int], Classifier]] = MappingProxyType(
+CLASSIFIERS: Mapping[str, Callable[[int, int], Classifier]] = MappingProxyType(
     {
         "logistic regression": _logistic_regression,
         "decision tree": _decision_tree,
@@ -81,7 +81,7 @@ CLASSIFIERS: Mapping[str, Callable[[int], Classifier]] = MappingProxyType(
         "nearest neighbours": _neighbours,
     }
 )
-"""By name, what makes each of a seed."""
+"""By name, what makes each of a seed and the number of rows to train it on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +158,7 @@ def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], eff
     order = np.random.default_rng(effort.seed).permutation(len(rows))
     found: Fitted | None = None
     tried: list[tuple[int, float]] = []
-    CLASSIFIERS[name](effort.seed)  # the first one imports its module, which takes its time once only
+    CLASSIFIERS[name](effort.seed, len(rows))  # the first one imports its module, which takes its time once only
     begun = effort.clock.monotonic()
     for part in _STAGES:
         chosen = order[: max(1, len(rows) // part)]
@@ -167,7 +167,7 @@ def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], eff
         left = effort.seconds - (effort.clock.monotonic() - begun)
         if tried and _expected(tried, len(chosen)) > left:
             break
-        model = CLASSIFIERS[name](effort.seed)
+        model = CLASSIFIERS[name](effort.seed, len(chosen))
         start = effort.clock.monotonic()
         found = Fitted(model.fit(rows[chosen], labels[chosen]), len(chosen))
         tried.append((len(chosen), effort.clock.monotonic() - start))

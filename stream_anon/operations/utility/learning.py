@@ -18,6 +18,7 @@ from stream_anon.operations.utility.classifiers import Effort, fit
 from stream_anon.operations.utility.features import FeatureSpace, exact
 
 MOST_LABELS = 100
+LEAST_ROWS = 20  # below, what is learned is chance: a fold would be tested on three records or fewer
 MOST_ROWS = 50_000  # that one classifier is trained on, or tested on
 FOLDS = 5
 _DIFFERENCE = 0.005  # of accuracy, above the majority's, below which there is nothing to keep
@@ -140,9 +141,9 @@ def study_learning(
     Raises
     ------
     InputError
-        If a file has fewer than two labels or more than `MOST_LABELS`.
+        If there are too few or too many labels, or too few records or individuals.
     """
-    kinds = _kinds(table.labels, table.source)
+    kinds = _kinds(table)
     tested = test or table
     codes, labels = _sampled(tested.population.codes, _of(tested), effort.seed)
     majority = int(np.bincount(_of(table)).argmax())
@@ -224,10 +225,17 @@ def _shared(table: OriginalTable, test: OriginalTable | None) -> int | None:
     return int(np.isin(test.population.individuals, table.population.individuals).sum())
 
 
-def _kinds(labels: NDArray[np.int64] | None, source: str) -> int:
-    found = 0 if labels is None else len(np.unique(labels))
+def _kinds(table: OriginalTable) -> int:
+    """Return how many labels there are; InputError for a table that classifiers cannot learn from."""
+    found = len(np.unique(_of(table)))
     if not 2 <= found <= MOST_LABELS:
-        raise InputError(f"{source}: has {found:,} different labels; classifiers need 2 to {MOST_LABELS}")
+        raise InputError(f"{table.source}: has {found:,} different labels; classifiers need 2 to {MOST_LABELS}")
+    rows, individuals = table.population.rows, table.population.size
+    if rows < LEAST_ROWS or individuals < FOLDS:
+        raise InputError(
+            f"{table.source}: has {rows:,} records of {individuals:,} individuals that fit the policy, too few for "
+            f"--label: classifiers need {LEAST_ROWS} records and {FOLDS} individuals"
+        )
     return found
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from stream_anon.operations.pages import bar, closed, opened
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.utility.learning import LearningReport
 from stream_anon.operations.utility.report import SHORT, UtilityReport, percent
+from stream_anon.pages.report import Row, closed, opened, table
 
 Rows = Iterable[tuple[str, list[str]]]
 Bar = tuple[tuple[str, ...], list[tuple[str, float]]]
@@ -21,12 +22,12 @@ def utility_page(report: UtilityReport) -> str:
 
 def _lines(report: UtilityReport) -> Iterator[str]:
     yield from opened(f"Utility of releases of {report.source}", f"What releases of {report.source} keep and lose")
-    yield f"<p>{report.records:,} records; the policy asks for k = {report.k}.</p>"
+    yield f"<p>{report.records:,} records; the policy asks for k = {k_in_words(report.k)}.</p>"
     yield from _kept(report)
     yield from _risk(report)
     if report.learning is not None:
         yield from _learning(report, report.learning)
-    yield from _table("Measures", ["measure", *report.names], report.measures())
+    yield from _table("Measures", ["measure", *report.names], report.measures(), report.measure_remarks())
     yield from _table("Information kept of each attribute", ["attribute", *report.names], report.attributes())
     yield from _table(
         "Information and dependence kept of pairs that lose most", ["pair", *report.names], report.pairs()
@@ -34,15 +35,17 @@ def _lines(report: UtilityReport) -> Iterator[str]:
     yield from closed()
 
 
-def _table(title: str, headings: list[str], rows: Rows) -> Iterator[str]:
-    rows = list(rows)
-    if not rows:
-        return
-    yield f"<section>\n<h2>{escape(title)}</h2>\n<table>"
-    yield "<tr>" + "".join(f"<th>{escape(heading)}</th>" for heading in headings) + "</tr>"
-    for name, cells in rows:
-        yield f"<tr><td>{escape(name)}</td>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-    yield "</table>\n</section>"
+def _table(title: str, headings: list[str], rows: Rows, remarks: Iterable[str] = ()) -> Iterator[str]:
+    found = [Row((name, *cells)) for name, cells in rows]
+    if found:
+        yield from _section(title, table(headings, found), remarks)
+
+
+def _section(title: str, lines: Iterable[str], remarks: Iterable[str]) -> Iterator[str]:
+    yield f"<section>\n<h2>{escape(title)}</h2>"
+    yield from lines
+    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
+    yield "</section>"
 
 
 def _kept(report: UtilityReport) -> Iterator[str]:
@@ -58,8 +61,7 @@ def _kept(report: UtilityReport) -> Iterator[str]:
 
 
 def _risk(report: UtilityReport) -> Iterator[str]:
-    yield from _table("Risk", ["risk", "original", *report.names], report.risks())
-    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in report.risk_remarks())
+    yield from _table("Risk", ["risk", "original", *report.names], report.risks(), report.risk_remarks())
     yield from _bars(
         "Risk before and after",
         ("risk", "release", "before", "after"),
@@ -68,14 +70,13 @@ def _risk(report: UtilityReport) -> Iterator[str]:
             for risk, (before, *after) in report.dangers()
             for name, share in zip(report.names, after, strict=True)
         ),
+        ["Light: the risk before the release. Dark: the risk after it."],
     )
-    yield '<p class="faint">Light: the risk before the release. Dark: the risk after it.</p>'
 
 
 def _learning(report: UtilityReport, learning: LearningReport) -> Iterator[str]:
     title = f"Accuracy of classifiers for {learning.label}"
-    yield from _table(title, ["classifier", "original", *report.names], report.learned())
-    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in report.remarks())
+    yield from _table(title, ["classifier", "original", *report.names], report.learned(), report.remarks())
     yield from _bars(
         "Accuracy kept",
         ("classifier", "trained on", "kept"),
@@ -96,12 +97,10 @@ def _after(share: float | None, kind: str = "after") -> list[tuple[str, float]]:
     return [] if share is None else [(kind, min(max(share, 0.0), 1.0))]
 
 
-def _bars(title: str, headings: Sequence[str], rows: Iterable[Bar]) -> Iterator[str]:
-    """Yield a table whose last column has bars; without a part there is nothing to draw."""
-    yield f'<section>\n<h2>{escape(title)}</h2>\n<table class="bars">'
-    yield "<tr>" + "".join(f"<th>{escape(heading)}</th>" for heading in headings) + "<th></th></tr>"
-    for cells, parts in rows:
-        told = ", ".join(f"{heading}: {cell}" for heading, cell in zip(headings, cells, strict=True))
-        drawn = bar(told, parts) if parts else ""
-        yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + f"<td>{drawn}</td></tr>"
-    yield "</table>\n</section>"
+def _bars(title: str, headings: Sequence[str], rows: Iterable[Bar], remarks: Iterable[str] = ()) -> Iterator[str]:
+    """Yield a table of what, of which release, and figures, whose last column has bars."""
+    found = [
+        Row(cells, parts, ", ".join(f"{heading}: {cell}" for heading, cell in zip(headings, cells, strict=True)))
+        for cells, parts in rows
+    ]
+    yield from _section(title, table(headings, found, texts=2), remarks)

@@ -66,15 +66,18 @@ class UtilityReport:
         How likely people are found again, before and after.
     learning
         What classifiers learn; None where no label was named.
+    collapse_levels
+        See `study_utility`.
     """
 
     source: str
     records: int
-    k: int
+    k: int | None
     seed: int
     releases: tuple[Utility, ...]
     risk: RiskReport
     learning: LearningReport | None = None
+    collapse_levels: bool = False
 
     def document(self) -> dict[str, Any]:
         """Return the report as an object that JSON can hold; schemas/utility.schema.json describes it."""
@@ -84,6 +87,7 @@ class UtilityReport:
             "records": self.records,
             "k": self.k,
             "seed": self.seed,
+            "collapse_levels": self.collapse_levels,
             "releases": [each.document() for each in self.releases],
             "risk": self.risk.document(),
             "learning": None if self.learning is None else self.learning.document(),
@@ -101,6 +105,11 @@ class UtilityReport:
         kept = [each.label for each in self.releases if each.label is not None]
         for name, of_label, form in _OF_LABEL if kept else ():
             yield name, [_written(of_label(each), form) for each in kept]
+
+    def measure_remarks(self) -> Iterator[str]:
+        """Yield what must be known to read the measures."""
+        if self.collapse_levels:
+            yield "Distances and Prec count levels that part the original values alike as one."
 
     def kept(self) -> Iterator[tuple[str, list[Cell]]]:
         """Yield the name of each measure of what is kept, 1 for all, and its share for each release."""

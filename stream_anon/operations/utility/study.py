@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.measures.distance import absolute_distance, prec, relative_distance
+from stream_anon.measures.distance import absolute_distance, every_level, prec, published_levels, relative_distance
 from stream_anon.measures.information import dependence_kept, information_kept, label_information_kept
 from stream_anon.measures.loss import average_class_size, classification_loss, conditional_entropy, discernibility
 from stream_anon.measures.queries import query_error, random_range_counts
 from stream_anon.operations.tables import OriginalTable, Released
 from stream_anon.privacy.loss import gcp
+from stream_anon.recoding.lattice.levels import levels_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Utility:
     class_size
         Records per class over the policy's k; None without a class.
     dependence
-        Mean over pairs of attributes of the share of their mutual information that is left; None without a pair.
+        Mean, over pairs of attributes that depend on each other, of the share of their mutual information that is
+        left; None without such a pair.
     query_error
         Mean relative error of random range counts; None if there are none.
     information
@@ -101,13 +103,18 @@ class Utility:
         return asdict(self)
 
 
-def study_utility(table: OriginalTable, released: Released, seed: int = 0) -> Utility:
+def study_utility(
+    table: OriginalTable, released: Released, seed: int = 0, *, collapse_levels: bool = False
+) -> Utility:
     """Return what a release of a table keeps and loses.
 
     Parameters
     ----------
     seed
         Of the random range counts: the same seed asks the same ones of every release.
+    collapse_levels
+        Whether distances and Prec count levels that part the table's values alike as one; otherwise they count the
+        hierarchies as given.
 
     Raises
     ------
@@ -116,8 +123,8 @@ def study_utility(table: OriginalTable, released: Released, seed: int = 0) -> Ut
     """
     attributes, codes, boxes = table.policy.quasi_identifiers, table.population.codes, released.boxes
     suppressed = table.suppressed_in(released)
-    levels, ncp = _of_cells(table, released)
-    heights = np.array([attribute.domain.height for attribute in attributes])
+    levels, heights = _levels(table, released, collapse_levels=collapse_levels)
+    ncp = _ncp(table, released)
     singles = tuple(
         AttributeKept(attribute.name, information_kept(codes, boxes, (place,), suppressed))
         for place, attribute in enumerate(attributes)
@@ -142,7 +149,7 @@ def study_utility(table: OriginalTable, released: Released, seed: int = 0) -> Ut
         gcp(ncp, boxes.records, suppressed),
         conditional_entropy(codes, boxes, suppressed),
         discernibility(boxes.records, suppressed),
-        average_class_size(boxes.records, table.policy.k),
+        None if table.policy.k is None else average_class_size(boxes.records, table.policy.k),
         _mean([each.dependence for each in pairs]),
         query_error(codes, boxes, queries),
         _mean([each.information for each in singles]),
@@ -152,17 +159,30 @@ def study_utility(table: OriginalTable, released: Released, seed: int = 0) -> Ut
     )
 
 
-def _of_cells(table: OriginalTable, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the level and the NCP of what each class publishes of each attribute; [q, c] both."""
+def _levels(
+    table: OriginalTable, released: Released, *, collapse_levels: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the level of what each class publishes of each attribute, [q, c], and the attributes' heights, [q]."""
+    boxes, attributes = released.boxes, table.policy.quasi_identifiers
+    counted = [
+        levels_of(attribute, codes).numbers if collapse_levels else every_level(attribute)
+        for attribute, codes in zip(attributes, table.population.codes, strict=True)
+    ]
+    cells = zip(attributes, boxes.low, boxes.high, counted, strict=True)
+    levels = np.array([published_levels(*each) for each in cells], np.int64).reshape(boxes.low.shape)
+    return levels, np.array([len(own) - 1 for own in counted], np.int64)
+
+
+def _ncp(table: OriginalTable, released: Released) -> NDArray[np.float64]:
+    """Return the NCP of what each class publishes of each attribute; [q, c]."""
     boxes = released.boxes
-    levels, ncp = np.zeros(boxes.low.shape, np.int64), np.zeros(boxes.low.shape)
+    ncp = np.zeros(boxes.low.shape)
     for place, attribute in enumerate(table.policy.quasi_identifiers):
         sets = boxes.members.get(place) or [()] * len(boxes)
         bounds = zip(boxes.low[place].tolist(), boxes.high[place].tolist(), sets, strict=True)
         for number, (low, high, members) in enumerate(bounds):
-            levels[place, number] = attribute.level(low, high)
             ncp[place, number] = attribute.ncp_set(members) if members else attribute.ncp(low, high)
-    return levels, ncp
+    return ncp
 
 
 def _of_label(table: OriginalTable, released: Released, suppressed: int) -> LabelKept | None:

@@ -39,10 +39,11 @@ def cost_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
 def level_model(attributes: Sequence[QuasiIdentifier]) -> CostModel:
     """Return cost tables by level / height, as Aggarwal et al. (2005) and Prec (Sweeney 2002) measure loss.
 
-    Tight numbers count the level of the node above what they publish. A set of values has no level: it counts its
-    share of all values, as in the NCP.
+    Tight numbers and sets of values count the level of the least node around what they publish, as in
+    `measures.distance`.
     """
-    return _tabled(attributes, [_by_level(attribute) for attribute in attributes])
+    model = _tabled(attributes, [attribute.domain.level_walk() for attribute in attributes])
+    return model._replace(share=np.zeros(len(attributes)))
 
 
 def _tabled(attributes: Sequence[QuasiIdentifier], walked: Sequence[Walk]) -> CostModel:
@@ -103,16 +104,8 @@ def _is_set(attribute: QuasiIdentifier) -> bool:
 
 def _walked(attribute: QuasiIdentifier) -> Walk:
     """Return how to find the nodes of an attribute without a table."""
-    return _spanned(attribute) if _is_set(attribute) else attribute.domain.walk()
-
-
-def _by_level(attribute: QuasiIdentifier) -> Walk:
-    """Return how to find the levels of an attribute without a table."""
-    return _spanned(attribute) if _is_set(attribute) else attribute.domain.level_walk()
-
-
-def _spanned(attribute: QuasiIdentifier) -> Walk:
-    return Walk(SPAN, 1 / attribute.domain.size, 1 / attribute.domain.size)
+    share = 1 / attribute.domain.size
+    return Walk(SPAN, share, share) if _is_set(attribute) else attribute.domain.walk()
 
 
 _ONLY = constant(0)

@@ -21,6 +21,8 @@ from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
 class Iab:
     """Keep the most distinct rows under several requirements.
 
+    Rows of the whole table: two are the same if all that is published of them is, the fields that pass included.
+
     A table is expanded, for each attribute of a requirement, by replacing the values of violating rows, and all
     others under the same parents, by these parents, wherever they occur. `best_first` says in which order. What
     every policy asks, k individuals for each tuple of all quasi-identifiers, is one of the requirements.
@@ -105,7 +107,7 @@ class Cut:
 
     @cached_property
     def _counted(self) -> tuple[NDArray[np.bool_], int, int]:
-        groups, rows = grouped(self.nodes, len(self.table))
+        groups, rows = grouped((*self.nodes, self.table.passing), len(self.table))
         wrong = np.zeros(len(self.table), np.bool_)
         for places, k in self.required:
             own, count = grouped((self.nodes[place] for place in places), len(self.table))

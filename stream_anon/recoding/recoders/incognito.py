@@ -24,8 +24,14 @@ class Incognito:
     Groups by fewer attributes are unions of groups by more. Where a subset of the attributes fails on some levels,
     so does each larger one on these levels, and need not be looked at. Ties go to the least height, then to the
     lexicographically smallest levels.
+
+    Parameters
+    ----------
+    collapse_levels
+        See `KMinimal`.
     """
 
+    collapse_levels: bool = False
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
@@ -40,7 +46,7 @@ class Incognito:
                 satisfying[subset], step = _searched(table, subset, asked, satisfying)
                 steps.append(step)
         found = [whole.levels(node) for node in np.flatnonzero(satisfying[tuple(attributes)]).tolist()]
-        by_level = costs(table, "prec")
+        by_level = costs(table, "prec", collapse_levels=self.collapse_levels)
         best = min(found, key=lambda own: (cost_of(by_level, own), sum(own), own), default=whole.tops)
         return at_node(table, best, asked, steps)
 

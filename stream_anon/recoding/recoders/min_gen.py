@@ -20,9 +20,12 @@ class KMinimal:
     ----------
     prefer
         Attributes, from the one to keep finest. Ties go to the lexicographically smallest levels.
+    collapse_levels
+        Prec counts levels that part the table's values alike as one; otherwise it counts the hierarchies as given.
     """
 
     prefer: tuple[str, ...] = ()
+    collapse_levels: bool = False
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
     by_distortion: ClassVar[bool] = False
@@ -33,20 +36,25 @@ class KMinimal:
         shape = shape_of(table)
         nodes = Nodes(table.levels, table.rows, asked)
         found = minimal_nodes(shape, nodes)
-        by_level = costs(table, "prec")
+        by_level = costs(table, "prec", collapse_levels=self.collapse_levels)
         prec = {own: round(1 - cost_of(by_level, own), 9) for own in found.vectors}
+        weighted = prec
+        if self.by_distortion:
+            weighing = _weighing(table)
+            heavy = [own * weight for own, weight in zip(by_level, weighing, strict=True)]
+            weighted = {own: round(1 - cost_of(heavy, own), 9) for own in found.vectors}
 
         def rank(own: Vector) -> tuple[float, list[int], Vector]:
-            return -prec[own] if self.by_distortion else 0.0, [own[place] for place in preferred], own
+            return -weighted[own] if self.by_distortion else 0.0, [own[place] for place in preferred], own
 
-        steps = [found.step]
-        steps += [Step("minimal node", _figures(table, own, nodes, prec[own])) for own in found.vectors]
-        best = max(prec.values(), default=0.0)
-        steps += [
-            Step("minimal distortion", _figures(table, own, nodes, prec[own]))
-            for own in found.vectors
-            if prec[own] == best
-        ]
+        def told(own: Vector) -> dict[str, object]:
+            more = {} if weighted[own] == prec[own] else {"weighted prec": weighted[own]}
+            suppressed = nodes.suppressed(own)
+            return {"levels": dict(table.named(own)), "prec": prec[own], **more, "suppressed": suppressed}
+
+        best = max(weighted.values(), default=0.0)
+        steps = [found.step, *(Step("minimal node", told(own)) for own in found.vectors)]
+        steps += [Step("minimal distortion", told(own)) for own in found.vectors if weighted[own] == best]
         chosen: Vector = min(found.vectors, key=rank, default=shape.tops)
         return at_node(table, chosen, asked, steps)
 
@@ -55,14 +63,17 @@ class KMinimal:
 class MinGen(KMinimal):
     """Take the node of highest Prec; of several the one that keeps the preferred attributes finest.
 
-    Prec grows on the way down, so the best node is a minimal one.
+    Each attribute's level / height counts by its weight: 1 - sum of weight x level / height, divided by the sum of
+    weights. With equal weights that is Prec. It grows on the way down, so the best node is a minimal one.
     """
 
     by_distortion: ClassVar[bool] = True
 
 
-def _figures(table: Table, vector: Vector, nodes: Nodes, prec: float) -> dict[str, object]:
-    return {"levels": dict(table.named(vector)), "prec": prec, "suppressed": nodes.suppressed(vector)}
+def _weighing(table: Table) -> list[float]:
+    """Return the weights of the attributes, of mean 1."""
+    weights = [attribute.weight for attribute in table.attributes]
+    return [weight * len(weights) / sum(weights) for weight in weights]
 
 
 def preferences(table: Table, names: Sequence[str]) -> list[int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stream_anon.errors import SettingsError
+from stream_anon.measures.distance import every_level, published_levels, relative_distance
 from stream_anon.recoding.lattice.groups import GroupTable
 from stream_anon.recoding.lattice.levels import AttributeLevels
 from stream_anon.recoding.lattice.roll_up import RollUp
@@ -99,7 +100,9 @@ def at_node(table: Table, vector: Sequence[int], asked: Asked, steps: Sequence[S
     return Recoding(low, high, suppressed, (*steps, Step("answer", told)))
 
 
-def costs(table: Table, figure: str) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def costs(
+    table: Table, figure: str, *, collapse_levels: bool = False
+) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """Return what each level of each attribute costs; a node costs the sum over its attributes.
 
     All grow with the level. Suppressed records count as they would be published.
@@ -107,13 +110,21 @@ def costs(table: Table, figure: str) -> list[np.ndarray[tuple[int], np.dtype[np.
     Parameters
     ----------
     figure
-        `prec` (level / height), `ncp` (mean over records), or `entropy` (bits lost, Gionis and Tassa 2007).
+        `prec` (1 - `measures.distance.prec`), `ncp` (mean over records), or `entropy` (bits lost, Gionis and Tassa
+        2007).
+    collapse_levels
+        Of `prec`: levels that part the table's values alike count as one. Otherwise the hierarchy counts as given.
     """
     found = []
     for attribute, own, places in zip(table.attributes, table.levels, table.places, strict=True):
-        counts = np.bincount(places, minlength=len(own.codes)).astype(np.float64)
+        records = np.bincount(places, minlength=len(own.codes))
+        counts = records.astype(np.float64)
         if figure == "prec":
-            cost = np.arange(own.height + 1) / own.height / len(table.attributes)
+            counted = own.numbers if collapse_levels else every_level(attribute)
+            levels, height = published_levels(attribute, own.low, own.high, counted), np.array([len(counted) - 1])
+            cost = np.array([relative_distance(row[None], height, records) for row in levels]) / len(
+                table.attributes
+            )
         elif figure == "ncp":
             bounds = zip(own.low, own.high, strict=True)
             shares = [

@@ -22,9 +22,12 @@ class Ola:
     loss
         `ncp` and `prec` per cell, `entropy` the bits that are lost, `discernibility` the sum of squared group
         sizes (records).
+    collapse_levels
+        Of `prec`: see `KMinimal`.
     """
 
     loss: Literal["ncp", "prec", "discernibility", "entropy"] = "ncp"
+    collapse_levels: bool = False
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
@@ -44,5 +47,5 @@ class Ola:
     def _losses(self, table: Table, nodes: Nodes, vectors: tuple[Vector, ...]) -> list[float]:
         if self.loss == "discernibility":
             return [float((nodes.groups(own).records ** 2).sum()) for own in vectors]
-        by_level = costs(table, self.loss)
+        by_level = costs(table, self.loss, collapse_levels=self.collapse_levels)
         return [cost_of(by_level, own) for own in vectors]

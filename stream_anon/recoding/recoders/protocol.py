@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,15 @@ class Table:
     labels
         int64[n], equal for rows of one class, for methods that keep classes apart; None where nobody named a class
         attribute.
+    passed
+        Returns for each row what is published of it as it is: something hashable. None where nothing is but the
+        sensitive values of `rows`. Only methods that count rows of the whole table ask.
     """
 
     attributes: tuple[QuasiIdentifier, ...]
     rows: Rows
     labels: NDArray[np.int64] | None = None
+    passed: Callable[[], Sequence[Hashable]] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -65,6 +69,14 @@ class Table:
         numbers = np.array([dense(row)[0] for row in self.rows.sensitive], np.int64).reshape(-1, len(self))
         return np.where(self.rows.sensitive == MISSING_KEY, -1, numbers)
 
+    @cached_property
+    def passing(self) -> NDArray[np.int64]:
+        """Return numbers that are equal for rows of which the same is published as it is; int64[n]."""
+        if self.passed is None:
+            return grouped(self.rows.sensitive, len(self))[0]
+        numbers: dict[Hashable, int] = {}
+        return np.array([numbers.setdefault(own, len(numbers)) for own in self.passed()], np.int64)
+
     def bounds(self, levels: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what is published of each cell: int32[q, n] and int32[q, n].
 
@@ -91,6 +103,54 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """What a method leaves to the data's holder: an attribute, and the level to which it is generalized."""
+
+    attribute: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Something that can be chosen.
+
+    Parameters
+    ----------
+    outliers
+        Records that would be outliers afterwards.
+    """
+
+    choice: Choice
+    outliers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where a method stands when it asks: counts and names that the policy declares, never a record's value.
+
+    Parameters
+    ----------
+    records
+        All of the table.
+    outliers
+        Those with a rare combination of values.
+    levels
+        The level of its hierarchy on which each attribute stands.
+    alternatives
+        By attribute in the order of the policy, then by level; at least one.
+    """
+
+    records: int
+    outliers: int
+    levels: Mapping[str, int]
+    alternatives: tuple[Alternative, ...]
+
+
+Holder: TypeAlias = Callable[[Situation], Choice | None]
+"""Chooses one of the alternatives, or None to generalize nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What a recoding must reach.
 
@@ -102,11 +162,14 @@ class Asked:
         Least distinct values of each sensitive attribute in a group; 1 asks for none.
     most_suppressed
         Records that may be suppressed, for methods that search for levels.
+    holder
+        Decides what a method leaves to the data's holder; without one its options do.
     """
 
     k: int
     l: int = 1  # noqa: E741 - the letter of the paper
     most_suppressed: int = 0
+    holder: Holder | None = None
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.l < 1 or self.most_suppressed < 0:
@@ -168,6 +231,8 @@ class Recoding:
         How it came about.
     below_k
         Records, neither suppressed nor in a group that meets what was asked; 0 for methods that guarantee it.
+    warnings
+        What its options leave unprotected, in whole sentences.
     """
 
     low: NDArray[np.int32]
@@ -175,6 +240,7 @@ class Recoding:
     suppressed: NDArray[np.bool_]
     steps: tuple[Step, ...]
     below_k: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class Recoder(Protocol):

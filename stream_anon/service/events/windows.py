@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.release import Classes
+from stream_anon.microdata.release import Classes, Suppression
 
 
 class Outcome(StrEnum):
@@ -132,6 +132,12 @@ class WindowPublished:
     def class_sizes(self) -> NDArray[np.int64]:
         """Return int64[c], the records of each published class."""
         return self.classes.records
+
+    @property
+    def admitted(self) -> int:
+        """Return the records that took room in the window; those over an individual's limit take none."""
+        over = self.suppressed.get(Suppression.OVER_LIMIT, 0)
+        return self.released + sum(self.suppressed.values()) - over
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from aiokafka import ConsumerRecord
@@ -17,22 +17,24 @@ from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
-from stream_anon.adapters.kafka.topics.requirements import TopicFinding, Topics, TopicSeverity, examine
+from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
 from stream_anon.conditions import Condition
-from stream_anon.errors import CertificateError, Refused, TopicError
+from stream_anon.errors import CertificateError, TopicError
+from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.refusing import OF_RUN, refusal, weighed
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Sample, Study, sampled_by, study
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
-from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
 from stream_anon.service.starting.mirror_findings import mirror_findings
-from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.service.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import formats_of
 
-LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
 MOST_SAMPLED_TOPICS = 8
 SAMPLED_WITHIN = 20.0
@@ -83,13 +85,10 @@ async def look_at_deployment(
         topics,
         transactions=exactly_once,
         development=kafka.development,
-        largest_release=least_batch_bytes(
-            topic_codec(policy, formats=formats_of(kafka)).most_released(kafka.max_record_bytes),
-            header_of(ANY_BATCH),
-        ),
+        max_record_bytes=kafka.max_record_bytes,
+        largest_release=largest_release(policy, kafka),
     )
     seen, findings = _split(looked_at)
-    # Asking for records of a missing topic could create it.
     inputs = [
         each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
     ]
@@ -97,6 +96,12 @@ async def look_at_deployment(
     mirrored = await mirror_findings(connection, topics, inputs) if exactly_once else []
     found = (*findings, *_settings_findings(kafka), *refused, *mirrored)
     return Deployment((*seen, *allowed), found, tuple(inputs))
+
+
+def largest_release(policy: Policy, kafka: KafkaSettings) -> int:
+    """Return the bytes of a batch that holds one record, the largest that may be released."""
+    most = topic_codec(policy, formats=formats_of(kafka)).most_released(kafka.max_record_bytes)
+    return least_batch_bytes(most, header_of(ANY_BATCH))
 
 
 async def look_at_sample(
@@ -120,17 +125,6 @@ async def look_at_sample(
     complete = all(reading.complete for reading in readings)
     findings = (*sample_findings(policy, found), *schema_findings(found, changes))
     return Sampled(found, findings, complete)
-
-
-def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:
-    """Mark the findings that somebody has accepted, and return all of them, the gravest first."""
-    marked = [
-        replace(each, severity=Severity.ACCEPTED)
-        if each.severity is Severity.FORBIDS and each.condition in accepted
-        else each
-        for each in findings
-    ]
-    return tuple(sorted(marked, key=lambda each: list(Severity).index(each.severity)))
 
 
 async def raise_if_forbidden(
@@ -163,18 +157,7 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
     if absent:
         raise TopicError("; ".join(f"{each.place}: {each.text}" for each in absent))
     if forbidding:
-        raise refusal(forbidding, "a run must not start")
-
-
-def refusal(forbidding: Sequence[Finding], what: str) -> Refused:
-    """Return the error that names what forbids a run, and how to accept each condition."""
-    told = "".join(f"\n  {each.condition}: {each.place}: {each.text}" for each in forbidding)
-    names = sorted({str(each.condition) for each in forbidding})
-    accept = " ".join(f"--accept-risk {name}" for name in names)
-    return Refused(
-        f"{what}:{told}\n`stream-anon check` shows all that was found. To run all the same, add "
-        f"{accept}, or kafka.accept_risks: [{', '.join(names)}]; every certificate will name it"
-    )
+        raise refusal(forbidding, "a run must not start", OF_RUN)
 
 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
@@ -208,9 +191,9 @@ def _split(looked_at: Sequence[TopicFinding]) -> tuple[list[str], list[Finding]]
         if each.severity is TopicSeverity.OK:
             seen.append(f"{place}: {each.text}")
         elif each.severity is TopicSeverity.ERROR:
-            findings.append(Finding(Severity.FORBIDS, place, each.text, each.condition))
+            findings.append(Finding(Severity.FORBIDS, place, each.text, each.condition, each.commands))
         else:
-            findings.append(Finding(Severity.WARNS, place, each.text))
+            findings.append(Finding(Severity.WARNS, place, each.text, commands=each.commands))
     return seen, findings
 
 
@@ -254,7 +237,7 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     BrokerError
         If no broker answers.
     """
-    total = min(max(2 * policy.window.max_records, LEAST_SAMPLED), MOST_SAMPLED)
+    total = sampled_by(policy)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
     return [
         await read_topic(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from stream_anon.judging.prohibitions import never_came
+from stream_anon.judging.refusing import OF_RUN, refusal
+from stream_anon.judging.sample_study import Study
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.service.events import Listener, WindowWithheld
-from stream_anon.service.starting.conditions import refusal
-from stream_anon.service.starting.findings import never_came
-from stream_anon.service.starting.sample_study import Study
 
 
 def unsampled(policy: Policy, study: Study | None) -> frozenset[str]:
@@ -67,6 +67,6 @@ class FirstWindow:
             if not self._withheld:  # the next window may be closed before the run has ended
                 self._tell(WindowWithheld(records, tuple(sorted(absent))))
             self._withheld = True
-            found = [never_came(name, f"{records} records of the first window") for name in sorted(absent)]
-            raise refusal(found, "this window must not be published, and the run ends")
+            found = [never_came(name, f"{records:,} records of the first window") for name in sorted(absent)]
+            raise refusal(found, "this window must not be published, and the run ends", OF_RUN)
         self._expected = frozenset(absent)

@@ -12,12 +12,12 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.marking import has_records
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.writers import EVERYBODY, writers_of
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.service.starting.findings import Finding, Severity
 
 MOST_NAMED = 8
 _WITHIN = 20.0
@@ -64,7 +64,7 @@ async def _offsets_without_entry(connection: Connection, topics: Topics, inputs:
 
 
 async def _committed(connection: Connection, places: Collection[Place]) -> dict[Place, int | None]:
-    client = AIOKafkaClient(**connection.options("check"))
+    client = connection.client(AIOKafkaClient, "check")
     try:
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()

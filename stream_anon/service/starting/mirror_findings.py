@@ -23,12 +23,12 @@ from stream_anon.adapters.kafka.ledger.tail import entry_of, place_of
 from stream_anon.adapters.kafka.protocol.topic_ids import ask_topic_ids
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, CertificateError, TopicError
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.privacy.certificate import read_part
-from stream_anon.service.starting.findings import Finding, Severity
 from stream_anon.service.takeover.judging import is_another
 
 MOST_NAMED = 8

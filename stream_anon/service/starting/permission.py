@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.microdata.policy import Policy

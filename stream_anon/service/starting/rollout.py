@@ -17,12 +17,12 @@ import msgspec
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.errors import BrokerError, CertificateError, SettingsError
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import Weakening, weakened
-from stream_anon.service.starting.findings import Finding, Severity
 
 KEY = "privacy.accept_weaker"
 # How many of the newest offsets are looked at, tried in turn until one holds a certificate: the last offsets of a

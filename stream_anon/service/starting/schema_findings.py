@@ -9,12 +9,12 @@ from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, 
 from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, RegistryError
+from stream_anon.judging.findings import Finding, Severity
+from stream_anon.judging.sample_study import Sample, Study
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.ports.schemas import SchemaChange
-from stream_anon.service.starting.findings import Finding, Severity
-from stream_anon.service.starting.sample_study import Sample, Study
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import formats_of
 

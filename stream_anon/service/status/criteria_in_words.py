@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import Policy
 
 
 def in_words(policy: Policy) -> tuple[str, ...]:
     """Return each criterion by the name of its setting; k comes first."""
-    asked = [f"k {policy.k}", f"max_share {policy.max_share:g}"]
+    asked = [f"k {k_in_words(policy.k)}", f"max_share {policy.max_share:g}"]
     for name, diversity in policy.diversity.items():
         asked += [f"{name}: {words}" for words in diversity.in_words]
     asked += [f"shield {shield.in_words}" for shield in policy.shields]

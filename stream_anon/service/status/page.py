@@ -166,7 +166,7 @@ class StatusBoard:
             return ""
         return (
             f"stands by: the output has been published under revision {event.by} of the policy, this worker has "
-            f"revision {event.own} and leaves {left} partitions to workers of the newer one"
+            f"revision {event.own} and leaves {left:,} partitions to workers of the newer one"
         )
 
     def status(self) -> Mapping[str, object]:
@@ -255,7 +255,7 @@ class StatusBoard:
         if self._ledger_held is not None:
             found.append(
                 f"the ledger {self._ledger_held.topic} has stood at somebody's open transaction for "
-                f"{self._ledger_held.seconds:.0f} s: windows and takeovers wait for its end"
+                f"{self._ledger_held.seconds:,.0f} s: windows and takeovers wait for its end"
             )
         found += [
             f"{THROTTLED[event.by]}: {event.seconds:.1f} s of the last {event.within:.0f} s"
@@ -270,19 +270,21 @@ class StatusBoard:
             found.append(self._stands_aside())
         if self._totals["gate violations"]:
             found.append(
-                f"the gate had to suppress {self._totals['gate violations']} classes: a bug, please report"
+                f"the gate had to suppress {self._totals['gate violations']:,} classes: a bug, please report"
             )
         if self._audits["failed"]:
             found.append(
-                f"{self._audits['failed']} published windows do not fit their certificates: a bug, please report"
+                f"{self._audits['failed']:,} published windows do not fit their certificates: a bug, please report"
             )
         if self._totals["lost"]:
-            found.append(f"the broker deleted {self._totals['lost']} records before they were read")
+            found.append(f"the broker deleted {self._totals['lost']:,} records before they were read")
         if self._totals["skipped partitions"]:
-            found.append(f"{self._totals['skipped partitions']} takeovers began above the ledger: records skipped")
+            found.append(
+                f"{self._totals['skipped partitions']:,} takeovers began above the ledger: records skipped"
+            )
         if self._totals["unprotected"]:
             found.append(
-                f"{self._totals['unprotected']} takeovers found an offset that the ledger does not know: "
+                f"{self._totals['unprotected']:,} takeovers found an offset that the ledger does not know: "
                 "had it been set back, records were released a second time"
             )
         if self._overdue():
@@ -307,9 +309,9 @@ class StatusBoard:
 
 def _in_words(stopped: Sequence[e.PartitionStopped]) -> str:
     named = [f"{topic}-{n} ({event.reason})" for event in stopped[:MOST_NAMED] for topic, n in [event.place]]
-    more = f" and {len(stopped) - MOST_NAMED} more" if len(stopped) > MOST_NAMED else ""
+    more = f" and {len(stopped) - MOST_NAMED:,} more" if len(stopped) > MOST_NAMED else ""
     return (
-        f"{len(stopped)} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
+        f"{len(stopped):,} partitions are stopped and wait for an operator, nothing of them is released meanwhile: "
         + ", ".join(named)
         + more
     )
@@ -322,14 +324,13 @@ def _stopped(event: e.PartitionStopped) -> Mapping[str, object]:
 
 def _window(event: e.WindowPublished, max_records: int | None) -> dict[str, object]:
     """Return the summary of a certificate; how its audit ended is added later."""
-    suppressed = sum(event.suppressed.values())
     return {
         "batch": event.batch,
         "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "in": event.records_in,
         "released": event.released,
-        "suppressed": suppressed,
-        "fill": None if max_records is None else round((event.released + suppressed) / max_records, 4),
+        "suppressed": sum(event.suppressed.values()),
+        "fill": None if max_records is None else round(event.admitted / max_records, 4),
         "rejected": sum(event.rejected.values()),
         "classes": len(event.class_sizes),
         "achieved_k": event.achieved_k,

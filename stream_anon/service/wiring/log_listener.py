@@ -11,6 +11,7 @@ from stream_anon.adapters.logs import Log
 from stream_anon.ports.schemas import SchemaChange
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
+from stream_anon.service.wiring.vanishing import Vanishing, write_changed
 
 UNPROTECTED = (
     "the ledger does not know some committed offsets: it was deleted, emptied or made to forget. If the "
@@ -58,11 +59,13 @@ class _Few:
 
 def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
+    vanishing = Vanishing()
     few_schemas = _Few(MOST_SCHEMAS, SCHEMAS_WITHIN, monotonic)
 
     def write(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
             case e.WorkerStarted():
+                vanishing.follow([name for name in event.published if name not in event.accept_missing])
                 _write_start(log, event)
             case e.KernelsCompiling():
                 log.info(Line.COMPILING)
@@ -117,6 +120,7 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                 )
             case e.WindowPublished():
                 _write_window(log, event)
+                write_changed(log, vanishing.take(event.released + sum(event.suppressed.values()), event.missing))
             case e.WindowAudited():
                 _write_audit(log, event)
             case e.WindowMeasured():

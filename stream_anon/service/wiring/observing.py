@@ -116,6 +116,7 @@ def _show_progress(metrics: Metrics, event: e.WindowProgress) -> None:
 
 
 def _count_window(metrics: Metrics, event: e.WindowPublished) -> None:
+    metrics.window_filled(event.admitted)
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
     metrics.ignored(event.ignored)
     metrics.missing(event.missing)

@@ -23,9 +23,17 @@ class AttributeSettings(Section):
     """A declared field. A quasi-identifier has exactly one domain, such as hierarchy, numeric or date."""
 
     explanation: ClassVar[str] = """What is not declared never leaves. A quasi-identifier has exactly one domain:
-`hierarchy`, `values`, or a key with a section of its own below. A published field that no record of a sample has
-forbids a run (`missing-field`) unless it says `accept_missing: true`. If the input was empty at the start, a first
-window without the field is withheld. Missing values are counted in certificates, reports and metrics anyway.
+`hierarchy`, `values`, `order`, or a key with a section of its own below. A published field that no record of a
+sample has forbids a run (`missing-field`) unless it says `accept_missing: true`. If the input was empty at the
+start, a first window without the field is withheld. Missing values are counted in certificates, reports and metrics
+anyway.
+
+`order: [none, primary, secondary, bachelor, master]` is for categories that have an order. They are cut like
+numbers, and a class publishes the range from its least to its greatest category, such as `primary..bachelor`: both
+ends are true values of somebody in the class, as those of `publish: tight` are. One category alone is published
+as itself, all of them as `"*"`. `hierarchy: {ordered: [...]}` publishes fixed groups of neighbours instead. No
+category of an `order` may hold `..`. Methods and `engine.name: full-domain` join its neighbours two by two, level
+by level.
 
 `min_level` counts as `engine.levels` do: with `min_level: 2` nothing is published finer than the node of level 2
 around a value, on every engine. This costs loss but suppresses nobody. A missing value stays null below the root.
@@ -53,6 +61,8 @@ with others below the root."""
     """File with rows from leaf to root, a nested mapping, an ordered list to balance, or texts of words."""
     values: list[str | int | bool] | None = None
     """Categories without groups: kept or suppressed."""
+    order: list[str | int | bool] | None = Field(default=None, min_length=2, max_length=10_000)
+    """Categories from the least to the greatest: any range of neighbours may be published."""
     numeric: NumericSettings | None = None
     """A grid of numbers."""
     prefix: PrefixSettings | None = None
@@ -69,7 +79,7 @@ with others below the root."""
     """Highest level of its hierarchy that may be published, on every engine; records that need more are
     suppressed."""
     weight: float = Field(default=1.0, gt=0, le=1000)
-    """How much the engine minds loss here; the reported loss leaves it out."""
+    """How much the engine, and the method mingen, mind loss here; the reported loss leaves it out."""
     missing: Literal["leaf", "reject"] = "leaf"
     """A missing value is a leaf of its own, or the record is rejected."""
     unknown: Literal["reject", "root"] = "reject"
@@ -93,5 +103,5 @@ DOMAINS: Mapping[str, type[DomainSettings]] = {
 }
 """The models that build a domain alone, by key."""
 
-DOMAIN_KEYS = ("hierarchy", "values", *DOMAINS)
+DOMAIN_KEYS = ("hierarchy", "values", "order", *DOMAINS)
 """The keys of which a quasi-identifier has exactly one."""

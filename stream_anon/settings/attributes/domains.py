@@ -87,8 +87,9 @@ enough people share."""
         decimals = 0 if self.decimals is None and whole else self.decimals
         step = Decimal(str(self.step)) if self.step is not None else Decimal(1).scaleb(-(decimals or 0))
         levels = tuple(Decimal(str(width)) for width in self.levels)
-        if any(width <= 0 for width in levels):
-            raise SettingsError(f"{key}.levels", "widths must be above 0")
+        for place, width in enumerate(levels):
+            if width <= 0:
+                raise SettingsError(f"{key}.levels.{place}", f"{width} is no width: it must be above 0")
         if sum((bool(levels), self.ranges is not None, bool(self.cuts))) > 1:
             raise SettingsError(key, "may have one of levels, ranges and cuts")
         grid = (Decimal(str(self.min)), Decimal(str(self.max)), step, decimals)

@@ -96,7 +96,7 @@ async def test_a_field_that_never_comes_is_not_published_though_the_input_was_em
 
     with WorkerProcess(_misspelt(stage)) as again:  # now a sample tells, and what resembles the field
         assert await again.ended(60) == 1
-        assert "missing-field: attributes.agee: none of 1000 sampled records" in again.text
+        assert "missing-field: attributes.agee: none of 1,000 sampled records" in again.text
         assert not again.said("ready")
 
     with WorkerProcess(stage.config()) as mended:

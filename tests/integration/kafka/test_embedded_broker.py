@@ -13,7 +13,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
-from stream_anon.adapters.kafka.topics.requirements import Topics, TopicSeverity, examine
+from stream_anon.adapters.kafka.topics.descriptions import Topics
+from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, examine
 from tests.support.service import PARTITIONS, Stage, WorkerProcess, make_records, produce
 from tests.support.tansu import Tansu
 

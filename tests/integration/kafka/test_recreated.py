@@ -12,8 +12,8 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
+from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
-from stream_anon.service.starting.findings import Severity
 from tests.support.service import (
     PARTITIONS,
     Stage,

@@ -15,10 +15,10 @@ from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused
+from stream_anon.judging.findings import Severity
 from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.operations.check.checking import examine_deployment
-from stream_anon.service.starting.findings import Severity
 from stream_anon.service.starting.schema_findings import output_findings
 from stream_anon.settings.kafka_section import formats_of, kafka_of
 from stream_anon.settings.loading import load_settings

@@ -15,6 +15,7 @@ import pytest
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import (
     Acl,
     Operation,
@@ -23,12 +24,11 @@ from stream_anon.adapters.kafka.topics.permissions import (
     least_privileges,
     permissions_of,
 )
-from stream_anon.adapters.kafka.topics.requirements import Topics
 from stream_anon.adapters.kafka.topics.writers import writers_of
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
+from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
-from stream_anon.service.starting.findings import Severity
 from tests.support.apache_kafka import tokens
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.apache_kafka.tokens import token

@@ -18,6 +18,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError
 
+from stream_anon.adapters.kafka.client.connection import Connection
 from tests.support.java import LOGGING, QUICK, Jars, JavaProcess, write_properties
 from tests.support.ports import free_port
 
@@ -123,8 +124,6 @@ class ApacheKafka:
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(self.folder / "data"),
-            "num.partitions": "1",
-            "auto.create.topics.enable": "false",
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "4",
             "transaction.state.log.replication.factor": "1",
@@ -202,15 +201,16 @@ class ApacheKafka:
         self, topic: str, *, isolation: str = "read_committed", within: float = 30.0
     ) -> list[ConsumerRecord]:
         """Return all records of a topic up to the end that it has now, waiting for open transactions."""
-        consumer = AIOKafkaConsumer(
-            bootstrap_servers=self.address,
+        consumer = Connection(self.address, "tests").client(  # one that creates no topic by looking for it
+            AIOKafkaConsumer,
+            "reader",
             isolation_level=isolation,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             fetch_max_wait_ms=50,
         )
-        await consumer.start()
         try:
+            await consumer.start()
             await consumer._client._wait_on_metadata(topic)
             places = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic) or ())]
             ends = await _high_watermarks(self.address, places)

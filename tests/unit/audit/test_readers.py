@@ -63,7 +63,7 @@ def test_a_right_record_gives_its_tuple_and_its_sensitive_values() -> None:
     assert problems == []
     assert (read.key, read.quasi, read.sensitive) == (b'["a","b"]', ("a", "b"), (1.5, "flu"))
     only = Policy(ATTRIBUTES, 2, "id", diversity={"illness": Diversity(2)})
-    assert ReleasedRecordReader(only).read(RECORD)[0].sensitive == ("flu",)
+    assert ReleasedRecordReader(only).read(RECORD)[0].sensitive == (1.5, "flu"), "with a criterion or without"
 
 
 def test_missing_values_are_values_and_missing_fields_are_not() -> None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from math import inf, log
+from math import inf, log, log2
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.records import decode_record
-from stream_anon.audit.spreads import Shown, faults
+from stream_anon.audit.spreads import Shown, disclosed, faults
 from stream_anon.audit.verdict import Kind, Verdict
-from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.measures.disclosure import SensitiveColumn, disclosure
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion, Surest
 from stream_anon.privacy.certificate import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
-from tests.unit.audit.story import encode, kinds
+from tests.unit.audit.story import Story, encode, kinds
 
 ASKED = Diversity(
     2,
@@ -197,3 +202,58 @@ def test_reaching_delta_is_a_violation_and_reaching_beta_is_not() -> None:
     assert faults(_shown("000012"), whole, below) == []
     assert faults(_shown("000012"), whole, Diversity(beta_likeness=1)) == []
     assert faults(_shown("000012"), whole, Diversity(beta_likeness=1 - 1e-6)) == [Kind.DISTANT_VALUES]
+
+
+def _holding(values: list[Any]) -> Shown:
+    shown = Shown()
+    for value in values:
+        shown.add(value)
+    return shown
+
+
+_SINGLE = st.sampled_from(["x", "y", "z", None])
+_LISTS = st.lists(st.sampled_from("xyz"), max_size=3) | st.none()
+
+
+@given(
+    st.lists(st.lists(_SINGLE, min_size=1, max_size=9), min_size=1, max_size=4)
+    | st.lists(st.lists(_LISTS, min_size=1, max_size=9), min_size=1, max_size=4)
+)
+def test_what_classes_give_away_is_counted_here_as_by_the_measure_that_shares_no_code(classes: list[Any]) -> None:
+    parts = list(map(_holding, classes))
+    found = disclosed(parts, Shown.together(parts))
+    numbers = np.repeat(np.arange(len(classes)), list(map(len, classes)))
+    expected = disclosure(numbers, SensitiveColumn.of(value for own in classes for value in own))
+    for name in ("prior", "told", "guess"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-9)
+    assert (found.records, found.worst, found.alike) == (expected.records, expected.worst, expected.alike)
+
+
+def test_the_verdict_says_of_all_windows_what_their_classes_give_away(story: Story) -> None:
+    """Classes of five and of four records, and in the next window one of six: three results in turn."""
+    for records in (story.records[0][:5], story.records[0][5:], story.records[1]):
+        assert Counter(record["result"] for record in records).most_common(1)[0][1] == 2
+    found = story.verdict().disclosed["result"]
+
+    def bits(*counts: int) -> float:
+        return sum(-count / sum(counts) * log2(count / sum(counts)) for count in counts)
+
+    first = bits(4, 3, 2)
+    told = first - 5 / 9 * bits(2, 2, 1) - 4 / 9 * bits(2, 1, 1)
+    assert found.records == 15
+    assert found.prior == pytest.approx((9 * first + 6 * log2(3)) / 15)
+    assert found.told == pytest.approx(9 * told / 15)
+    assert found.guess == pytest.approx((9 * 4 / 9 + 6 / 3) / 15)
+    assert (found.worst, found.alike) == (Surest(4, 0.5), 0)
+
+
+def test_attributes_without_a_criterion_count_too_and_classes_of_one_value_are_no_violation() -> None:
+    policy = ward_policy(diversity={})
+    story = Story(policy)
+    for window in story.records:
+        for record in window:
+            record["result"] = record["illness"]
+    verdict = story.verdict()
+    assert verdict.clean
+    assert (verdict.disclosed["result"].records, verdict.disclosed["result"].alike) == (15, 15)
+    assert verdict.disclosed["result"].worst == Surest(6, 1.0)

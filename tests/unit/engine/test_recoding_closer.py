@@ -14,6 +14,7 @@ from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.automatic import balanced
@@ -43,7 +44,7 @@ class Told:
         self._suppressed, self._below = suppressed, below
 
     def recode(self, table: Table, asked: Asked) -> Recoding:
-        assert asked.k == 2
+        assert asked.k in (1, 2)
         marks = np.isin(np.arange(len(table)), self._suppressed)
         return Recoding(*self._bounds, marks, (Step("told"),), self._below)
 
@@ -56,10 +57,11 @@ def _released(
     monkeypatch: pytest.MonkeyPatch, recoder: Told, codes: Sequence[int], values: Sequence[int] = (), **more: object
 ) -> Release:
     monkeypatch.setattr(recoding_closer, "recoder_of", lambda choice: recoder)
+    choice = MethodChoice("iab") if "k" in more else DATAFLY
     policy = _policy(**more)
     sensitive = np.array([values] * len(policy.diverse), np.int32).reshape(len(policy.diverse), len(codes))
     rows = Columns(np.array([codes], np.int32), np.arange(len(codes), dtype=np.int32), sensitive)
-    closer = RecodingCloser(policy, DATAFLY)
+    closer = RecodingCloser(policy, choice)
     return closer.release(sealed(policy, rows, WholeTable()), np.random.default_rng(0))
 
 
@@ -224,6 +226,37 @@ def test_a_stream_refuses_a_method_and_a_method_refuses_extra_levels() -> None:
 
 def test_a_method_promises_what_the_policy_promises_without_it() -> None:
     assert PolicyDocument.of(_policy(method=DATAFLY)).promises == PolicyDocument.of(_policy()).promises
+
+
+WITHOUT_K: dict[str, object] = {"k": None, "max_share": 1.0, "shields": (Shield(("x",), 3),)}
+
+
+def test_without_k_the_gate_suppresses_a_group_of_a_shield_and_no_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recoder that lies publishes nothing unsafe: of four groups only the one of three people leaves."""
+    low, high = [0, 0, 0, 3, 4, 4], [2, 2, 2, 3, 5, 5]
+    release = _released(monkeypatch, Told(low, high), [0, 1, 2, 3, 4, 5], **WITHOUT_K)
+    assert release.class_of_row.tolist() == [0, 0, 0, -1, -1, -1]
+    assert release.suppressed == {Suppression.SHIELD: 3}
+    assert (release.achieved_k, release.achieved_shields) == (3, (3,))
+
+
+def test_a_window_of_fewer_people_than_a_shield_asks_is_not_recoded_without_k(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release = _released(monkeypatch, Told([], []), [3, 3], **WITHOUT_K)
+    assert release.suppressed == {Suppression.SHORTFALL: 2}
+
+
+def test_only_iab_does_without_k() -> None:
+    policy = _policy(**WITHOUT_K)
+    for name in METHODS.keys() - {"iab", "anatomy"}:
+        with pytest.raises(SettingsError, match=r"privacy\.k"):
+            RecodingCloser(policy, MethodChoice(name, {"target": "s"} if "target" in METHODS[name] else {}))
+    with pytest.raises(SettingsError, match=r"privacy\.k"):
+        partitioners(policy, draws=np.random.default_rng(0))
+    for wrong in ({"shields": ()}, {"max_share": 0.5}):
+        with pytest.raises(SettingsError, match=r"privacy\."):
+            _policy(**{**WITHOUT_K, **wrong})
 
 
 def test_a_target_that_is_not_published_as_it_is_is_refused() -> None:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.adapters.tables.arrow import installed
-from stream_anon.errors import InputError, SettingsError
+from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileJob
 from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import adult_policy
@@ -32,6 +32,9 @@ from tests.support.data import ROOT, shared_data
 from tests.support.effort import examples
 from tests.support.policies import write_document, write_json_lines
 
+# In tables of a few rows every value is rare, and a field may come in none.
+ABSENT = {"accept_missing": True}
+SMALL = {"accept_linkable": True, **ABSENT}
 EVERYTHING: dict[str, Any] = {
     "privacy": {"k": 2, "individual": "person"},
     "window": {"max_records": 40, "max_delay": "10s"},
@@ -39,18 +42,23 @@ EVERYTHING: dict[str, Any] = {
     "attributes": {
         "person": {"role": "identifier"},
         "name": {"role": "identifier"},
-        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [10]}},
-        "height": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 3, "step": 0.1, "decimals": 2}},
+        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [10]}, **ABSENT},
+        "height": {
+            "role": "quasi-identifier",
+            "numeric": {"min": 0, "max": 3, "step": 0.1, "decimals": 2},
+            **ABSENT,
+        },
         "born": {
             "role": "quasi-identifier",
             "date": {"min": "1990-01-01", "max": "2009-12-31", "format": "%d.%m.%Y"},
+            **ABSENT,
         },
-        "home.city": {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome"]},
-        "rank": {"role": "quasi-identifier", "values": [1, 2, 3], "publish": "values"},
-        "visits": {"role": "insensitive", "type": "integer"},
-        "weight": {"role": "insensitive", "type": "number"},
-        "smoker": {"role": "insensitive", "type": "boolean"},
-        "illness": {"role": "sensitive"},
+        "home.city": {"role": "quasi-identifier", "values": ["Oslo", "Bergen", "Rome"], **ABSENT},
+        "rank": {"role": "quasi-identifier", "values": [1, 2, 3], "publish": "values", **ABSENT},
+        "visits": {"role": "insensitive", "type": "integer", **SMALL},
+        "weight": {"role": "insensitive", "type": "number", **SMALL},
+        "smoker": {"role": "insensitive", "type": "boolean", **SMALL},
+        "illness": {"role": "sensitive", **SMALL},
     },
 }
 STRUCT = pa.struct([("city", pa.string())])
@@ -559,3 +567,46 @@ def test_no_row_of_adult_vanishes_where_values_are_missing() -> None:
     assert sum(map(len, releases)) == len(released)
     suppressed = sum(release.certificate[0]["suppressed"] for release in releases)
     assert len(released) + suppressed == len(frame)
+
+
+def test_what_a_method_leaves_unprotected_is_a_warning_of_python(tmp_path: Path) -> None:
+    shields = [{"attributes": ["age"], "k": 4}]
+    policy = policy_of(
+        tmp_path, privacy={"k": "none", "shields": shields}, method={"name": "iab", "most_expanded": 5}
+    )
+    with pytest.warns(UserWarning, match=r"privacy\.k is none"):
+        anonymize_frame(pd.DataFrame(records(40)), policy)
+
+
+def test_a_frame_that_a_condition_forbids_is_not_released_unless_somebody_accepts_it(tmp_path: Path) -> None:
+    visits = {"role": "insensitive", "type": "integer"}
+    policy = policy_of(tmp_path, attributes={**EVERYTHING["attributes"], "visits": visits})
+    frame = table_of([{**row, "visits": place} for place, row in enumerate(records(60))])
+    with pytest.raises(Refused, match=r"(?s)rare-values: .*visits: 60 of 60.*give accept_risks=..rare-values.."):
+        anonymize_frame(frame, policy)
+    assert len(anonymize_frame(frame, policy, accept_risks=["rare-values"])) == 60
+    never = table_of([{**row, "visits": None} for row in records(60)])
+    with pytest.raises(Refused, match=r"missing-field: attributes\.visits: none of 60 records"):
+        anonymize_frame(never, policy, rejects="return")
+
+
+def test_counts_come_with_the_rejects_and_the_pair_is_still_a_pair(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, window={"max_records": 1000, "max_records_per_individual": 1})
+    rows = records(60)  # two of each person
+    rows[3]["home"] = {"city": "Atlantis"}
+    done = anonymize_frame(pl.from_arrow(table_of(rows)), policy, rejects="return")
+    released, rejected = done
+    assert (done.released is released, done.rejected is rejected, len(done)) == (True, True, 2)
+    assert (len(released), len(rejected)) == (30, 1)
+    report = done.report
+    assert (report.records_in, report.released, dict(report.suppressed)) == (60, 30, {"over-limit": 29})
+    assert dict(report.rejected) == {"unknown-value": 1}
+    assert report.achieved_k is not None
+    assert report.achieved_k >= 2
+
+
+def test_many_rows_that_are_left_out_are_warned_of_where_the_counts_are_not_returned(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, window={"max_records": 1000, "max_records_per_individual": 1})
+    words = r"30 of 60 rows \(50.0%\) are left out, over-limit 30. over-limit: .*max_records_per_individual"
+    with pytest.warns(SuppressionWarning, match=words):
+        anonymize_frame(table_of(records(60)), policy)

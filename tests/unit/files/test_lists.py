@@ -53,7 +53,7 @@ def document(shape: Shape = Shape.NATURAL, **attributes: Any) -> dict[str, Any]:
         "attributes": {
             "id": {"role": "identifier"},
             "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
-            "visit.illnesses": {"role": "sensitive", "type": "string[]"},
+            "visit.illnesses": {"role": "sensitive", "type": "string[]", "accept_linkable": True},
             "doses": {"role": "insensitive", "type": "number[]", "accept_linkable": True},
             "rooms": {"role": "insensitive", "type": "integer[]", "accept_linkable": True},
             "asked": {"role": "insensitive", "type": "boolean[]", "accept_linkable": True},
@@ -190,7 +190,7 @@ def test_lists_are_taken_whatever_type_a_frame_has_them_in(tmp_path: Path, kind:
         "attributes": {
             "id": {"role": "identifier"},
             "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
-            "held": {"role": "sensitive", "type": "string[]"},
+            "held": {"role": "sensitive", "type": "string[]", "accept_linkable": True, "accept_missing": True},
         },
     }
     make, held, cells = LIST_FRAMES[kind]

@@ -208,3 +208,49 @@ def test_policies_whose_releases_no_folder_can_hold_are_refused(tmp_path: Path) 
     privacy = {"sensitive": {"illness": {"distinct_l": 2}}, "k": 3, "individual": "person"}
     with pytest.raises(SettingsError, match="anatomy makes two tables"):
         folder_of(Policy.load(write_policy(tmp_path, method=method, privacy=privacy)), tmp_path)
+
+
+def rare(count: int = 60) -> list[dict[str, Any]]:
+    return [{**record, "visits": place} for place, record in enumerate(people(count))]
+
+
+def test_the_first_release_that_readers_would_see_is_judged(policy: Policy, tmp_path: Path) -> None:
+    folder = folder_of(policy, tmp_path)
+    assert folder.release("batch=0", rare(2)).released == 0  # nobody sees anything of it
+    with pytest.raises(Refused, match=r"(?s)rare-values: .*visits: 60 of 60.*give accept_risks=..rare-values.."):
+        folder.release("batch=1", rare())
+    assert folder.stored("batch=1") is None
+    assert not list((tmp_path / "released" / "_private" / "making").iterdir())
+
+
+def test_an_accepted_risk_is_named_by_certificates_and_the_report(policy: Policy, tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path / "released", policy, "a query", accept_risks=["rare-values"])
+    made = folder.release("batch=1", rare())
+    assert made.report["accepted_risks"] == ["rare-values"]
+    certificates = [json.loads(line) for line in made.certificates.read_text().splitlines()]
+    assert {tuple(one["accepted"]) for one in certificates if "achieved" in one} == {("rare-values",)}
+    with pytest.raises(SettingsError, match="accept_risks"):
+        ReleaseFolder(tmp_path / "released", policy, "a query", accept_risks=["rare"])
+
+
+def test_once_a_release_of_a_policy_was_judged_its_later_ones_do_not_stop_their_host(
+    policy: Policy, tmp_path: Path
+) -> None:
+    folder_of(policy, tmp_path).release("batch=1", people(120))
+    assert folder_of(policy, tmp_path).release("batch=2", rare(4)).released == 4
+    other = Policy.load(tmp_path / "policy.yaml", privacy={"k": 2})
+    with pytest.raises(Refused, match="rare-values"):
+        folder_of(other, tmp_path).release("batch=3", rare(4))
+
+
+def test_what_was_released_under_an_accepted_risk_vouches_for_nothing_without_it(
+    policy: Policy, tmp_path: Path
+) -> None:
+    ReleaseFolder(tmp_path / "released", policy, "a query", accept_risks=["rare-values"]).release("batch=1", rare())
+    with pytest.raises(Refused, match="rare-values"):
+        folder_of(policy, tmp_path).release("batch=2", rare())
+
+
+def test_rejects_alone_never_stop_a_host(policy: Policy, tmp_path: Path) -> None:
+    made = folder_of(policy, tmp_path).release("batch=1", [{**record, "age": 1000} for record in people(30)])
+    assert (made.records_in, made.released) == (30, 0)

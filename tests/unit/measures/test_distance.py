@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_anon.measures.distance import absolute_distance, prec, relative_distance
+from stream_anon.measures.distance import absolute_distance, every_level, prec, published_levels, relative_distance
+from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
+from stream_anon.recoding.lattice.levels import levels_of
+from tests.support.recodings import PREFIX
 
 HEIGHTS = np.array([1, 2])
 EIGHT = np.array([8])
@@ -41,3 +44,20 @@ def test_classes_weigh_by_their_records_and_a_suppressed_record_lies_at_the_root
     nothing = np.empty((2, 0), np.int64), HEIGHTS, np.empty(0, np.int64)
     assert absolute_distance(*nothing) == relative_distance(*nothing) == 0.0
     assert absolute_distance(*nothing, suppressed=3) == 3.0
+
+
+def test_levels_count_as_a_hierarchy_is_given_or_those_alike_as_one() -> None:
+    """Four postal codes have the levels 1936*/1933*, 193**, 19***, 1****, *: the third and fourth part nothing."""
+    codes = np.array([PREFIX.code(text) for text in ("19332", "19334", "19360", "19362")], np.int32)
+    alike = levels_of(PREFIX, codes).numbers
+    assert alike == (0, 1, 2, 5)
+    bounds = [PREFIX.node_at(int(codes[0]), level) for level in range(6)]
+    low, high = np.array(bounds).T
+    assert published_levels(PREFIX, low, high, every_level(PREFIX)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert published_levels(PREFIX, low, high, alike).tolist() == [0, 1, 2, 2, 2, 3]
+
+
+def test_a_missing_value_has_no_level_and_an_unknown_one_is_at_the_root() -> None:
+    code = QuasiIdentifier("zip", PREFIX.domain, unknown=Unknown.ROOT)
+    low, high = np.array([code.missing_code, 0]), np.array([code.missing_code, code.unknown_code])
+    assert published_levels(code, low, high, every_level(code)).tolist() == [0, 5]

@@ -10,6 +10,7 @@ import pytest
 
 from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.information import (
+    by_chance,
     dependence_kept,
     entropy,
     information_kept,
@@ -158,6 +159,7 @@ def test_all_is_kept_of_a_label_beside_exact_values_and_nothing_beside_stars() -
 def test_the_dependence_of_two_attributes_is_that_of_the_table_spread_from_the_boxes(seed: int, sets: bool) -> None:
     draws = np.random.default_rng(seed)
     codes = random_table(draws, 60)
+    codes[1] = np.where(draws.random(60) < 0.9, codes[0] % SIZES[1], codes[1])
     boxes, _ = random_release(draws, codes, sets=sets)
     joint = np.zeros((SIZES[0], SIZES[1]))
     counts = [np.bincount(column, minlength=size) for column, size in zip(codes, SIZES, strict=True)]
@@ -183,6 +185,40 @@ def test_two_equal_columns_keep_their_dependence_as_far_as_they_keep_their_value
     stars = Boxes(np.zeros((3, 1), np.int32), np.full((3, 1), 3, np.int32), np.array([8]))
     assert dependence_kept(codes, stars, 0, 1) == pytest.approx(0.0, abs=1e-12)
     assert dependence_kept(codes, exact, 0, 2) is None  # they were independent
+
+
+def test_two_attributes_that_agree_no_more_than_by_chance_have_no_dependence_to_keep() -> None:
+    draws = np.random.default_rng(0)
+    told = 0
+    for _ in range(100):
+        codes = np.stack([draws.integers(0, 6, 400), draws.integers(0, 5, 400)]).astype(np.int32)
+        exact = Boxes(codes, codes, np.ones(400, np.int64))
+        assert mutual_information(codes[0], codes[1]) > 0
+        told += dependence_kept(codes, exact, 0, 1) is not None
+    assert told <= 5
+    # A dependence that is weak and yet more than chance is measured.
+    other = np.where(draws.random(4_000) < 0.1, 0, draws.integers(0, 5, 4_000))
+    codes = np.stack([other, np.where(draws.random(4_000) < 0.1, other, draws.integers(0, 5, 4_000))]).astype(
+        np.int32
+    )
+    exact = Boxes(codes, codes, np.ones(4_000, np.int64))
+    assert dependence_kept(codes, exact, 0, 1) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+@pytest.mark.parametrize(("ones", "others"), [(2, 2), (6, 5), (100, 100), (400, 400), (1, 7)])
+def test_what_agrees_by_chance_is_bounded_by_what_shuffled_columns_show(
+    ones: int, others: int, skewed: bool
+) -> None:
+    draws = np.random.default_rng(1)
+    one, other = (
+        np.arange(400) ** (2 if skewed else 1) // (400 if skewed else 1) % kinds for kinds in (ones, others)
+    )
+    shown = [mutual_information(one, draws.permutation(other)) for _ in range(200)]
+    bound = by_chance(one, other)
+    assert np.mean([bits <= bound + 1e-9 for bits in shown]) >= 0.95
+    # And it is no more than that takes.
+    assert bound <= 2 * max(shown) + 0.05
 
 
 def test_a_pair_of_too_many_values_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:

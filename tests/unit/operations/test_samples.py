@@ -10,9 +10,9 @@ import pytest
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Sample, study
 from stream_anon.operations.samples import without_ignored
-from stream_anon.service.starting.findings import sample_findings
-from stream_anon.service.starting.sample_study import Sample, study
 from stream_anon.service.starting.schema_findings import reader_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy

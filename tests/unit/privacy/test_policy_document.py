@@ -89,7 +89,10 @@ def _same(policy: Policy, other: Policy) -> bool:
     )
 
 
-@pytest.mark.parametrize("policy", [ward_policy(), _rich()], ids=["ward", "rich"])
+WITHOUT_K = ward_policy(k=None, max_share=1.0, shields=(Shield(("illness", "day"), 20),))
+
+
+@pytest.mark.parametrize("policy", [ward_policy(), _rich(), WITHOUT_K], ids=["ward", "rich", "without k"])
 def test_a_policy_that_is_read_from_its_document_makes_the_same_promises(policy: Policy) -> None:
     document = PolicyDocument.of(policy)
     rebuilt = document.policy()
@@ -148,6 +151,15 @@ def test_a_field_that_is_added_counts_as_a_promise_unless_it_is_named_here() -> 
     kinds = (Policy, Identifier, QuasiIdentifier, Sensitive, Insensitive, NumericDomain, PrefixDomain, DateDomain)
     names = {field.name for kind in kinds for field in fields(kind)}
     assert names >= NO_PROMISE
+
+
+@pytest.mark.parametrize("lost", ["k", "shields", "max_share"])
+def test_a_document_that_lost_a_promise_is_no_document_without_k(lost: str) -> None:
+    plain = json.loads(PolicyDocument.of(WITHOUT_K).text)
+    del plain[lost]
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    with pytest.raises(CertificateError):
+        PolicyDocument.from_text(text).policy()
 
 
 def test_a_document_travels_in_parts_below_the_limit_of_brokers() -> None:

@@ -198,6 +198,27 @@ def test_tight_ranges_and_sets_of_values_are_weaker_than_nodes(tmp_path: Path) -
         assert weakened(after, before) == ()
 
 
+def test_ranges_of_an_order_are_weaker_than_groups_and_those_of_another_order_may_be(tmp_path: Path) -> None:
+    cities = ["Oslo", "Bergen", "Rome", "Bari"]
+    groups = {"privacy/extra_levels": 0, "attributes/city": {"hierarchy": {"ordered": cities}}}
+    ordered, other = (
+        {"privacy/extra_levels": 0, "attributes/city": {"order": order}} for order in (cities, cities[::-1])
+    )
+    documents = [
+        _promises(tmp_path, {key: _quasi(value) for key, value in each.items()})
+        for each in (groups, ordered, other)
+    ]
+    found = weakened(documents[0], documents[1])
+    assert {each.place for each in found} == {"attributes.city.publish", "attributes.city"}
+    (another,) = weakened(documents[1], documents[2])
+    assert "other intervals" in another.text
+    assert weakened(documents[1], documents[1]) == ()
+
+
+def _quasi(value: Any) -> Any:
+    return {"role": "quasi-identifier", **value} if isinstance(value, dict) else value
+
+
 def test_counting_people_instead_of_records_is_not_weaker(tmp_path: Path) -> None:
     records = _promises(tmp_path, {"privacy/individual": "every-record"})
 
@@ -406,3 +427,23 @@ def test_of_a_shield_those_attributes_count_that_are_still_published(tmp_path: P
     assert [one.place for one in weakened(before, without_zip(49))] == ["privacy.shields[age, zip]"]
     nothing = {"attributes/zip": {"role": "identifier"}, "attributes/age": {"role": "identifier"}}
     assert weakened(before, _promises(tmp_path, nothing)) == ()
+
+
+def test_a_policy_without_k_is_weaker_than_one_with_it_and_shields_are_compared_still(tmp_path: Path) -> None:
+    def shields(k: int) -> dict[str, Any]:
+        return {"privacy/extra_levels": 0, "privacy/shields": [{"attributes": ["age", "city"], "k": k}]}
+
+    none = {"privacy/k": "none", "privacy/max_share": NONE}
+    asked, nine, twelve = (
+        _promises(tmp_path, changes) for changes in (shields(9), {**shields(9), **none}, {**shields(12), **none})
+    )
+    assert [str(each) for each in weakened(asked, nine)] == [
+        "privacy.k was 5 and would be none",
+        "privacy.max_share was 0.4 and would rise to 1",
+    ]
+    assert weakened(nine, asked) == ()
+    assert weakened(nine, nine) == weakened(nine, twelve) == ()
+    (lower,) = weakened(twelve, nine)
+    assert str(lower) == "privacy.shields[age, city] was 12 and would fall to 9"
+    (gone,) = weakened(twelve, _promises(tmp_path, {"privacy/extra_levels": 0}))
+    assert str(gone) == "privacy.shields[age, city] was 12 and would fall to 5"

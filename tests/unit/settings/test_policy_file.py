@@ -35,6 +35,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import write_document, write_policy
 
 EVERYTHING = """\
 privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
@@ -202,9 +203,21 @@ QI = {"role": "quasi-identifier"}
         ),
         pytest.param(
             {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [0]}}},
-            "attributes.age.numeric.levels",
-            "above 0",
+            "attributes.age.numeric.levels.0",
+            "0 is no width: it must be above 0",
             id="level 0",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 0, "max": 99, "levels": [5, 10, 20, 50]}}},
+            "attributes.age.numeric.levels.3",
+            "50 is no multiple of 20, the width before it",
+            id="level that cuts the one before",
+        ),
+        pytest.param(
+            {"age": QI | {"numeric": {"min": 0, "max": 99, "step": 2, "levels": [5]}}},
+            "attributes.age.numeric.levels.0",
+            "5 is no multiple of 2, the step",
+            id="level that cuts a step",
         ),
         pytest.param(
             {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [2], "ranges": 2}}},
@@ -836,3 +849,75 @@ def test_later_criteria_leave_the_hashes_of_policies_without_them(tmp_path: Path
     assert more.diversity["illness"] == Diversity(2, alpha=0.5, delta_disclosure=1.5, beta_likeness=2)
     assert more.digest != policy.digest
     assert PolicyDocument.of(more).promises != document.promises
+
+
+WITHOUT_K: dict[str, Any] = {"k": "none", "shields": [{"attributes": ["age"], "k": 8}]}
+
+
+def test_only_the_word_none_asks_for_no_k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = load_policy(write_policy(tmp_path, privacy=WITHOUT_K, method={"name": "iab"}))
+    assert (policy.k, policy.max_share, policy.crowd) == (None, 1.0, 8)
+    assert policy.unprotected == ("home.city",)
+    path = write_policy(tmp_path, privacy=WITHOUT_K)
+    for wrong in (None, "", "None", "NONE", "no", 0, 1, False, [], "null"):
+        with pytest.raises(SettingsError) as error:
+            load_policy(write_policy(tmp_path, privacy={**WITHOUT_K, "k": wrong}))
+        assert error.value.key == "privacy.k"
+    document = yaml.safe_load(path.read_text())
+    del document["privacy"]["k"]
+    with pytest.raises(SettingsError, match=r"privacy\.k: is required"):
+        load_policy(write_document(tmp_path, document))
+    path = write_policy(tmp_path, privacy={**WITHOUT_K, "k": 5})
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "")
+    with pytest.raises(SettingsError):
+        load_policy(path)
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "none")
+    assert load_policy(path).k is None
+
+
+@pytest.mark.parametrize(
+    ("privacy", "key"),
+    [
+        ({"k": "none"}, "privacy.k"),
+        ({"k": "none", "shields": []}, "privacy.k"),
+        ({**WITHOUT_K, "max_share": 0.5}, "privacy.max_share"),
+        ({**WITHOUT_K, "max_share": 0.99}, "privacy.max_share"),
+    ],
+)
+def test_no_k_needs_shields_and_has_no_share_of_a_class(privacy: dict[str, Any], key: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as error:
+        load_policy(write_policy(tmp_path, privacy=privacy, method={"name": "iab"}))
+    assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("privacy: {k: 2, individual: i, sensitive: {ill: {t_closeness: 0.2}}}", "of keys; allowed: t, distance"),
+        ("privacy: {k: 2, individual: i, sensitive: {ill: {recursive_cl: 3}}}", "of keys; allowed: c, l"),
+        ("privacy: {k: 2, individual: i, sensitive: [ill]}", "privacy.sensitive: must be a mapping"),
+        ("privacy: {k: 2, individual: i, shields: {age: 3}}", "privacy.shields: must be a list"),
+        (
+            "privacy: {k: 2, individual: i}\nattributes: {age: {role: identifier, date: 2024}}",
+            "allowed: format, min",
+        ),
+    ],
+)
+def test_a_number_or_text_in_place_of_keys_is_told_which_keys_there_are(
+    tmp_path: Path, written: str, told: str
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(written)
+    with pytest.raises(SettingsError) as caught:
+        load_policy(path)
+    assert told in str(caught.value)
+    assert "instance" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.jsonl", "people.parquet"])
+def test_a_file_of_records_is_no_policy_and_nothing_of_it_is_quoted(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"Jane: \xff")
+    with pytest.raises(SettingsError, match="is a file of records; a policy is a YAML file") as caught:
+        load_policy(path)
+    assert "Jane" not in str(caught.value)

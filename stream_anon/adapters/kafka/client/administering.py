@@ -30,7 +30,7 @@ async def administering(connection: Connection, purpose: str, doing: str) -> Asy
     BrokerError
         If no broker answers, refuses, or is too slow; our own errors pass as they are.
     """
-    admin = AIOKafkaAdminClient(**connection.options(purpose))
+    admin = connection.client(AIOKafkaAdminClient, purpose)
     try:
         async with asyncio.timeout(_WITHIN):
             try:

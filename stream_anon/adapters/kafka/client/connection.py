@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from aiokafka.abc import AbstractTokenProvider
@@ -21,6 +22,7 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
+from stream_anon.adapters.kafka.client.asking import creating_nothing
 from stream_anon.adapters.kafka.client.connection_errors import (
     chain,
     in_words,
@@ -34,6 +36,7 @@ from stream_anon.adapters.secret_files import SecretError, secret_of
 from stream_anon.errors import BrokerError, SettingsError
 
 _KNOCK_WITHIN = 3.0
+_C = TypeVar("_C")
 
 
 def _secret(key: str, given: str | None, file: Path | None) -> str | None:
@@ -104,6 +107,20 @@ class Connection:
             "request_timeout_ms": self.request_timeout_ms,
             **security,
         }
+
+    def client(self, kind: Callable[..., _C], purpose: str, **more: Any) -> _C:
+        """Return a new client of aiokafka; every client is made here. No question that it asks creates a topic.
+
+        Parameters
+        ----------
+        kind
+            `AIOKafkaConsumer`, `AIOKafkaProducer`, `AIOKafkaAdminClient` or `AIOKafkaClient`.
+        more
+            Keyword arguments beside `options`, or instead of them. Raises as `options` does.
+        """
+        made = kind(**self.options(purpose) | more)
+        creating_nothing(made)
+        return made
 
     def _security_options(self) -> dict[str, Any]:
         security = self.security

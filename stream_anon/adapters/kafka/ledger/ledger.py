@@ -80,8 +80,9 @@ class KafkaLedger:
         if self._tail is not None and self._tail.follows and follows(self._consumer, self._follower):
             return
         await self.discard()
-        self._consumer = AIOKafkaConsumer(
-            **self._connection.options("ledger"),
+        self._consumer = self._connection.client(
+            AIOKafkaConsumer,
+            "ledger",
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             isolation_level="read_committed",

@@ -11,8 +11,8 @@ from stream_anon.ports import Parcel
 
 async def has_records(connection: Connection, topic: str) -> bool:
     """Return whether anything was ever written to a topic, but for open transactions. Raises KafkaError."""
-    consumer = AIOKafkaConsumer(
-        **connection.options("ledger"), enable_auto_commit=False, isolation_level="read_committed"
+    consumer = connection.client(
+        AIOKafkaConsumer, "ledger", enable_auto_commit=False, isolation_level="read_committed"
     )
     try:
         await consumer.start()
@@ -26,7 +26,7 @@ async def has_records(connection: Connection, topic: str) -> bool:
 async def send_one(connection: Connection, parcel: Parcel) -> None:
     """Write a parcel of one record to all replicas in sync. Raises KafkaError."""
     assert parcel.keys is not None  # noqa: S101 - an entry has one
-    producer = AIOKafkaProducer(**connection.options("ledger"), acks="all", enable_idempotence=True)
+    producer = connection.client(AIOKafkaProducer, "ledger", acks="all", enable_idempotence=True)
     try:
         await producer.start()
         await producer.send_and_wait(parcel.topic, parcel.values[0], key=parcel.keys[0], partition=parcel.partition)

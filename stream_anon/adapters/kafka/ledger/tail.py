@@ -43,8 +43,9 @@ class Tail:
 
     async def start(self) -> None:
         """Connect."""
-        self._consumer = AIOKafkaConsumer(
-            **self._connection.options("ledger-end"),
+        self._consumer = self._connection.client(
+            AIOKafkaConsumer,
+            "ledger-end",
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             isolation_level="read_uncommitted",

@@ -153,7 +153,7 @@ async def topic_ids(client: AIOKafkaClient, topics: Collection[str]) -> TopicIds
 
 async def ask_topic_ids(connection: Connection, topics: Collection[str]) -> TopicIds:
     """Return the ids of topics, over a connection of its own. Raises BrokerError."""
-    client = AIOKafkaClient(**connection.options("ids"))
+    client = connection.client(AIOKafkaClient, "ids")
     try:
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()

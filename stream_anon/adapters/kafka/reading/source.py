@@ -93,11 +93,12 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     async def start(self) -> None:
         """See `ports.Source`."""
         session = int(self._connection.session_timeout * 1000)
-        options = self._connection.options("source")
         # A join is answered once the slowest member has joined. Giving up earlier would begin another rebalance.
-        options["request_timeout_ms"] = max(options["request_timeout_ms"], 2 * session + 5000)
-        consumer = AIOKafkaConsumer(
-            **options,
+        within = max(self._connection.request_timeout_ms, 2 * session + 5000)
+        consumer = self._connection.client(
+            AIOKafkaConsumer,
+            "source",
+            request_timeout_ms=within,
             group_id=self._connection.group,
             enable_auto_commit=False,
             auto_offset_reset="none",
@@ -132,7 +133,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         if self._inputs.pattern is None:
             self._topics = self._inputs.names
         else:
-            client = AIOKafkaClient(**self._connection.options("source"))
+            client = self._connection.client(AIOKafkaClient, "source")
             try:
                 await client.bootstrap()
                 self._topics = self._inputs.among(_public_topics(await client.fetch_all_metadata()))

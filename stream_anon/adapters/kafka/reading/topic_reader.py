@@ -178,8 +178,9 @@ def _record(record: ConsumerRecord) -> CommittedRecord:
 @asynccontextmanager
 async def _opened(connection: Connection, topics: Collection[str], client: str) -> AsyncIterator[_Reader]:
     """Connect to topics, disconnect in the end, and put what breaks meanwhile in our own words."""
-    consumer = AIOKafkaConsumer(
-        **connection.options(client),
+    consumer = connection.client(
+        AIOKafkaConsumer,
+        client,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
@@ -208,7 +209,7 @@ async def _told(question: Awaitable[_T]) -> _T:
 
 
 async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition]:
-    # Asking for all topics creates none; asking for one that is missing could.
+    # Of a topic that is missing, metadata is waited for until a request times out.
     if topic not in await consumer.topics():
         raise TopicError(f"{topic}: does not exist, or this user may not see it")
     numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py

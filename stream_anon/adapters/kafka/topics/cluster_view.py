@@ -72,7 +72,7 @@ class ClusterView:
         return await self._bounds(places, AIOKafkaConsumer.end_offsets)
 
     async def _bounds(self, places: Collection[Place], ask: Callable[..., Awaitable[Any]]) -> dict[Place, int]:
-        consumer = AIOKafkaConsumer(**self._connection.options("view"), enable_auto_commit=False)
+        consumer = self._connection.client(AIOKafkaConsumer, "view", enable_auto_commit=False)
         try:
             async with asyncio.timeout(_WITHIN):
                 await consumer.start()

@@ -22,7 +22,7 @@ from aiokafka.protocol.transaction import EndTxnRequest
 
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
 from stream_anon.adapters.kafka.protocol.access_requests import GroupOperations, TopicOperations
-from stream_anon.adapters.kafka.topics.requirements import Topics
+from stream_anon.adapters.kafka.topics.descriptions import Topics
 
 _WITHIN = 15.0
 _RETRY = 0.2
@@ -119,7 +119,7 @@ async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permi
     BrokerError
         If no broker answers.
     """
-    client = AIOKafkaClient(**connection.options("permissions"))
+    client = connection.client(AIOKafkaClient, "permissions")
     try:
         async with asyncio.timeout(_WITHIN):
             await client.bootstrap()
@@ -166,7 +166,7 @@ async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[s
 
 async def _may_create(connection: Connection, topic: str) -> bool:
     """Ask to create a topic, for validation only."""
-    admin = AIOKafkaAdminClient(**connection.options("permissions"))
+    admin = connection.client(AIOKafkaAdminClient, "permissions")
     try:
         await admin.start()
         answer = await admin.create_topics([NewTopic(topic, 1, 1)], validate_only=True)

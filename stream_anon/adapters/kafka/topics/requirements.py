@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.sent_once import EPOCHS, transaction_level
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.adapters.kafka.topics.descriptions import (
+    ABSENT,
+    MAY_NOT,
+    Described,
+    Topics,
+    describe,
+    inputs_of,
+    largest_batch,
+    settings_of,
+)
+from stream_anon.adapters.kafka.topics.plans import TopicPlan, looked_into, plans
+from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 
 _PURPOSE = "admin"
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
-_NOT_THERE = 3
-_REFUSED = 29
 _COMPACT = "compact"  # and nothing else: with `compact,delete` entries expire
 _APPEND_TIME = "LogAppendTime"
-_ABSENT = "does not exist"
-_MAY_NOT = "may not be described by this user"
 
 
 class TopicSeverity(StrEnum):
@@ -40,33 +45,21 @@ class TopicSeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopicFinding:
-    """A finding about a topic, or about the brokers if `topic` is empty; `condition` is set if it forbids a run."""
+    """A finding about a topic, or about the brokers if `topic` is empty.
+
+    Parameters
+    ----------
+    condition
+        Set if it forbids a run.
+    commands
+        Of Apache Kafka, which mend all that was found of this topic.
+    """
 
     topic: str
     severity: TopicSeverity
     text: str
     condition: Condition | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """The topics of a service."""
-
-    input: InputTopics
-    output: str
-    certificates: str
-    dead_letters: str
-    ledger: str
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A topic as the brokers describe it."""
-
-    name: str
-    partitions: int
-    replicas: int
-    settings: Mapping[str, str]
+    commands: tuple[str, ...] = ()
 
 
 async def examine(
@@ -75,6 +68,7 @@ async def examine(
     *,
     transactions: bool = True,
     development: bool = False,
+    max_record_bytes: int = 0,
     largest_release: int = 0,
 ) -> list[TopicFinding]:
     """Return what was found of the brokers and the topics.
@@ -85,8 +79,8 @@ async def examine(
         Whether delivery is exactly-once: then the ledger and the internal topics count too.
     development
         Turn missing replicas from errors into warnings.
-    largest_release
-        Bytes of a batch that holds one record, the largest that may be released.
+    max_record_bytes, largest_release
+        The largest record that is taken in, and bytes of a batch that holds the largest that may be released.
 
     Raises
     ------
@@ -95,17 +89,38 @@ async def examine(
     """
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
         findings = await _version(admin) if transactions else []
-        inputs = await _inputs(admin, topics)
+        inputs = await inputs_of(admin, topics)
         names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
         names += [topics.ledger, *_INTERNAL] if transactions else []
-        described = await _describe(admin, names)
+        described = await describe(admin, names)
+        brokers = len((await admin.describe_cluster())["brokers"])
+    planned = plans(
+        topics,
+        brokers,
+        {name: described[name] for name in names if name not in _INTERNAL},
+        max_record_bytes=max_record_bytes,
+        largest_release=largest_release,
+        ledger=transactions,
+    )
+    plan_of = {plan.name: plan for plan in await looked_into(connection, planned)}
     if not inputs:
         findings.append(
             TopicFinding(str(topics.input), TopicSeverity.WARNING, "no topic fits it yet: a run waits for one")
         )
     for name in names:
-        findings += _judge(name, described[name], topics, development, largest_release)
+        found = _judge(name, described[name], topics, development, largest_release)
+        findings += _with_commands(found, plan_of[name], Tools.of(connection)) if name in plan_of else found
     return findings
+
+
+def _with_commands(found: list[TopicFinding], plan: TopicPlan, tools: Tools) -> list[TopicFinding]:
+    """Add what a plan alone knows: too few partitions of an empty topic, and the commands that mend it."""
+    if plan.lacks_partitions:
+        found = [*found, TopicFinding(plan.name, TopicSeverity.WARNING, plan.differences()[-1])]
+    *others, gravest = sorted(found, key=lambda each: list(TopicSeverity).index(each.severity))
+    if gravest.severity is TopicSeverity.OK:
+        return found
+    return [*others, replace(gravest, commands=plan.mending(tools))]
 
 
 async def largest_batches(connection: Connection, names: Collection[str]) -> dict[str, int]:
@@ -117,14 +132,8 @@ async def largest_batches(connection: Connection, names: Collection[str]) -> dic
         If no broker answers.
     """
     async with administering(connection, _PURPOSE, "reading the topics' settings") as admin:
-        settings = await _settings(admin, sorted(names))
+        settings = await settings_of(admin, sorted(names))
     return {name: most for name, own in settings.items() if (most := largest_batch(own)) is not None}
-
-
-def largest_batch(settings: Mapping[str, str]) -> int | None:
-    """Return how many bytes a batch may have in a topic with these settings; None if they do not say."""
-    limits = [int(settings[key]) for key in ("max.message.bytes", "segment.bytes") if settings.get(key)]
-    return min(limits, default=None)
 
 
 async def create_ledger(connection: Connection, topics: Topics) -> bool:
@@ -138,16 +147,17 @@ async def create_ledger(connection: Connection, topics: Topics) -> bool:
         If no broker answers.
     """
     async with administering(connection, _PURPOSE, "creating the ledger") as admin:
-        return await _create_ledger(admin, topics)
+        return await _create_ledger(admin, topics, Tools.of(connection))
 
 
-async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
-    found = await _describe(admin, [topics.ledger, topics.output])
+async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics, tools: Tools) -> bool:
+    found = await describe(admin, [topics.ledger, topics.output])
     ledger, output = found[topics.ledger], found[topics.output]
     if isinstance(ledger, Described):
         policy = ledger.settings.get("cleanup.policy", _COMPACT)
         if policy != _COMPACT:
-            raise TopicError(f"{topics.ledger}: {_must_be_compact(policy)}")
+            command = tools.change(topics.ledger, {"cleanup.policy": _COMPACT})
+            raise TopicError(f"{topics.ledger}: {_must_be_compact(policy)}: {command}")
         return False
     if not isinstance(output, Described):
         raise TopicError(f"{topics.output}: {output}")
@@ -165,7 +175,7 @@ async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics) -> bool:
 def _must_be_compact(policy: str) -> str:
     return (
         f"cleanup.policy is {policy} and must be compact, without delete: entries that expire protect nothing, and "
-        "records are released twice. Set it with kafka-configs"
+        "records are released twice"
     )
 
 
@@ -180,11 +190,13 @@ async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, D
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
         brokers = len((await admin.describe_cluster())["brokers"])
         own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
-        return brokers, await _describe(admin, [*await _inputs(admin, topics), *own])
+        return brokers, await describe(admin, [*await inputs_of(admin, topics), *own])
 
 
-async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
-    """Create topics and wait until they can be seen; one that somebody else creates meanwhile is left as it is.
+async def create(connection: Connection, wanted: Sequence[NewTopic]) -> Mapping[str, Described | str]:
+    """Create topics, wait until they can be seen, and return what the brokers say of them then.
+
+    One that somebody else creates meanwhile is left as it is.
 
     Raises
     ------
@@ -197,16 +209,12 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> None:
         answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
         made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
         # Another broker may not have heard of the topic yet, and nothing tells when it has.
-        while made and _ABSENT in (await _describe(admin, made)).values():  # noqa: ASYNC110
+        while ABSENT in (found := await describe(admin, made)).values():  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     for name, code, *_ in answers:
         if name not in made:
             raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
-
-
-async def _inputs(admin: AIOKafkaAdminClient, topics: Topics) -> Sequence[str]:
-    """Return the names of the input topics; for a pattern, of those that exist."""
-    return topics.input.among(await admin.list_topics() if topics.input.pattern is not None else ())
+    return found
 
 
 async def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
@@ -236,47 +244,15 @@ def _brokers(text: str) -> TopicFinding:
     return TopicFinding("", TopicSeverity.ERROR, text, Condition.BROKERS)
 
 
-async def _describe(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, Described | str]:
-    """Return topics by name, or why one cannot be described."""
-    found: dict[str, Described | str] = dict.fromkeys(names, "does not exist")
-    topics = await admin.describe_topics(list(names))
-    reasons = {_NOT_THERE: "does not exist", _REFUSED: _MAY_NOT}
-    there = []
-    for topic in topics:
-        if topic["error_code"] == 0:
-            there.append(topic)
-        else:
-            code = topic["error_code"]
-            found[topic["topic"]] = reasons.get(code, f"cannot be described ({for_code(code).__name__})")
-    settings = await _settings(admin, [topic["topic"] for topic in there])
-    for topic in there:
-        replicas = min((len(p["replicas"]) for p in topic["partitions"]), default=0)
-        name = topic["topic"]
-        found[name] = Described(name, len(topic["partitions"]), replicas, settings.get(name, {}))
-    return found
-
-
-async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    if not names:
-        return {}
-    answers: list[Any] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, n) for n in names])
-    found: dict[str, dict[str, str]] = {}
-    for answer in answers:
-        for code, _, _, name, entries in answer.resources:
-            if code == 0:  # without the right to see them, settings are not judged
-                found[name] = {entry[0]: entry[1] for entry in entries}
-    return found
-
-
 def _judge(
     name: str, topic: Described | str, topics: Topics, development: bool, largest_release: int
 ) -> list[TopicFinding]:
     if not isinstance(topic, Described):
-        if name in _INTERNAL and topic == "does not exist":
+        if name in _INTERNAL and topic == ABSENT:
             return []  # made on first use
-        if name == topics.ledger and topic == "does not exist":
+        if name == topics.ledger and topic == ABSENT:
             return [TopicFinding(name, TopicSeverity.OK, "does not exist yet: a run creates it")]
-        if name in _INTERNAL and topic == _MAY_NOT:
+        if name in _INTERNAL and topic == MAY_NOT:
             return [
                 TopicFinding(name, TopicSeverity.WARNING, f"{topic}: whether it outlives a broker is not known")
             ]
@@ -313,7 +289,7 @@ def _judge_times(name: str, topics: Topics) -> list[TopicFinding]:
     if name == topics.output:
         text = (
             f"{kind} and must be CreateTime: records would tell to the millisecond when a window came out, instead "
-            "of the second. Set it with kafka-configs; a broker's default is log.message.timestamp.type"
+            "of the second. A broker's default is log.message.timestamp.type"
         )
         return [TopicFinding(name, TopicSeverity.ERROR, text, Condition.APPEND_TIME)]
     if name == topics.certificates:

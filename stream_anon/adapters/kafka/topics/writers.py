@@ -29,7 +29,7 @@ async def writers_of(connection: Connection, topic: str) -> frozenset[str] | Non
     BrokerError
         If no broker answers.
     """
-    client = AIOKafkaClient(**connection.options("permissions"))
+    client = connection.client(AIOKafkaClient, "permissions")
     request = DescribeAclsRequest(Resource.TOPIC, topic, _MATCHING, None, None, _ANY, _ALLOWED)
     try:
         async with asyncio.timeout(_WITHIN):

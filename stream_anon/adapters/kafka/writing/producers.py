@@ -40,9 +40,8 @@ def smaller(batch_bytes: int) -> int:
 
 
 def producer_options(connection: Connection, batch_bytes: int = BATCH_BYTES) -> dict[str, object]:
-    """Return the keyword arguments of producers with and without transactions."""
+    """Return what producers with and without transactions are given beside the options of all clients."""
     return {
-        **connection.options("sink"),
         "acks": "all",
         "retry_backoff_ms": RETRY_BACKOFF_MS,
         "max_batch_size": batch_bytes,

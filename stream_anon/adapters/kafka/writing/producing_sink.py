@@ -64,7 +64,8 @@ class ProducingSink:
         """See `ports.Sink`. Does nothing while there is a producer."""
         if self._producer is not None:
             return
-        producer = AIOKafkaProducer(**producer_options(self._connection, self._batch_bytes), **self._options)
+        options = {**producer_options(self._connection, self._batch_bytes), **self._options}
+        producer = self._connection.client(AIOKafkaProducer, "sink", **options)
         self._connection.keep_up(producer.client)
         try:
             async with asyncio.timeout(_OPEN_WITHIN):

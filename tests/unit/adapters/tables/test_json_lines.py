@@ -111,7 +111,9 @@ def test_the_suffix_of_a_file_decides_its_format(tmp_path: Path) -> None:
             writer.close()
     assert (format_of("-"), format_of("-", Format.CSV)) == (Format.JSONL, Format.CSV)
     assert formats.size_of("-") is None
-    with pytest.raises(InputError, match=r"must end in \.csv, \.jsonl, \.ndjson, \.json, \.parquet, or be -"):
+    with pytest.raises(
+        InputError, match=r"must end in \.csv, .*\.parquet, with \.gz behind that if it is compressed, or be -"
+    ):
         format_of("a.xlsx")
     with pytest.raises(InputError, match="cannot be opened"):
         formats.open_reader(str(tmp_path / "absent.csv"), POLICY, decode)

@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 from stream_anon.cli.decide.check import show
+from stream_anon.judging.findings import policy_findings
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Sample, study
 from stream_anon.operations.check.checking import CheckReport
 from stream_anon.service.starting.attribute_facts import attribute_facts
-from stream_anon.service.starting.findings import policy_findings, sample_findings
-from stream_anon.service.starting.sample_study import Sample, study
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -60,3 +61,15 @@ def test_the_share_within_windows_is_printed(role: str) -> None:
 
 def test_no_share_is_printed_where_windows_publish_nothing() -> None:
     assert "note: 0.00% of its records (no window publishes any), 0 of 1" in _said(["usual"] * 20, apart=1.0)
+
+
+def test_what_classes_would_give_away_is_printed_and_warned_of_where_it_is_a_value() -> None:
+    """Fifty people of one age: a window of ten is one class, all of one illness or half of each."""
+    alike = [f"{PERSONAL}{i // 10 % 2}" for i in range(50)]
+    said = _said(alike, role="sensitive")
+    assert "note: 0.00 of 0.00 bits (0%); a value is 100% sure in the worst class, of 10 records, and 100%" in said
+    assert "warns attributes.note: as one worker would publish the sample, 50 of 50 records are in classes" in said
+    mixed = _said([f"{PERSONAL}{i % 2}" for i in range(50)], role="sensitive")
+    assert "note: 0.00 of 1.00 bits (0%); a value is 50% sure in the worst class, of 10 records, and 50%" in mixed
+    assert "records all have one value" not in mixed
+    assert "would give away" not in _said(alike, role="insensitive")

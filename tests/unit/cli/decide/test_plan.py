@@ -28,7 +28,7 @@ def test_a_plan_is_a_table_an_answer_and_a_document(
     assert run(monkeypatch, *command, "--max-delay", "1500ms", "--max-suppressed", "50%") == 0
     text = capsys.readouterr().out
     assert "500 records at 50 a second, evenly spaced" in text
-    assert "Asked: a delay of at most 1.5 s, at most 50.00% suppressed" in text
+    assert "Asked: a delay of at most 1.5 s, at most 50% suppressed" in text
     assert "k 3: engine: {name: mondrian}, window: {max_records: 50, max_delay: 60s}" in text
     assert "the sample is too short: 500 records in 10.0 s fill no window of 9,000 records or 60 s" in text
     found = json.loads(document.read_text())

@@ -60,7 +60,7 @@ def test_figures_of_classifiers_that_time_kept_from_records_are_marked_in_the_ta
     (row,) = (line for line in out.splitlines() if line.startswith("decision tree"))
     assert row.count(" *") == 3, "the original and both releases"
     assert "* Trained on fewer records than there are (4 of 300): 0.3 s did not suffice" in " ".join(out.split())
-    assert written.count(" *</td>") == 3 + 2
+    assert written.count(" *</span></td>") == 3 + 2
     assert "* Trained on fewer records than there are" in written
 
 
@@ -84,6 +84,20 @@ def test_a_label_without_scikit_learn_says_what_to_install(
     monkeypatch.setattr(classifiers, "find_spec", lambda _: None)
     assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--label", "illness") == 2
     assert "pip install scikit-learn" in capsys.readouterr().err
+
+
+def test_a_label_of_eight_records_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source, _, outputs = files(tmp_path)
+    for path in (source, outputs[0]):
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:8]))
+    asked = ("utility", source, outputs[0], "-c", policy)
+    assert run(monkeypatch, *asked, "--label", "illness") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "8 records" in told
+    assert "too few for --label: classifiers need 20 records" in told
+    assert run(monkeypatch, *asked) == 0, "the other measures need no label"
 
 
 @pytest.mark.parametrize("option", [("--test", "test.jsonl"), ("--search",)])

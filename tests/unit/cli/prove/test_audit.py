@@ -61,6 +61,76 @@ def test_what_anonymize_writes_passes_the_audit_until_it_is_changed(
     assert Kind.UNCERTIFIED_CLASS.value in text
 
 
+def test_the_last_line_names_what_was_asked_and_what_holds_and_the_code_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path)
+    source = write_json_lines(tmp_path / "in.jsonl", people(200))
+    target, proof = tmp_path / "out.jsonl", tmp_path / "certificates.jsonl"
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    least = min(one["achieved"]["k"] for one in certificates if "achieved" in one)
+    files = ("audit", "--policy", policy, "--output", target, "--certificates", proof)
+    holds, short = f"every class has at least {least}", "what was asked does not hold"
+    for options, code, words in (
+        ((), 0, f"no violation found: {holds} individuals; its policy asks for k 3"),
+        (("--k", least), 0, f"no violation found: k {least} was asked; {holds} individuals"),
+        (("--k", least + 1), 1, f"k {least + 1} was asked; {holds}, and its own policy asked for k 3: {short}"),
+    ):
+        capsys.readouterr()
+        assert run(monkeypatch, *files, *options) == code
+        assert capsys.readouterr().out.splitlines()[-1] == words
+    target.write_text("".join(target.read_text().splitlines(keepends=True)[1:]))
+    assert run(monkeypatch, *files, "--k", least + 1) == 1
+    assert f"k {least + 1} was asked" in capsys.readouterr().out.splitlines()[-1]
+
+
+def _sorted_by_age(criteria: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, ...]:
+    """Release people of whom the young have cancer and the old the flu, so that ages tell illnesses."""
+    policy = write_policy(folder, privacy={"sensitive": criteria})
+    records = people(40)
+    for number, record in enumerate(records):
+        record["age"], record["illness"] = (20 + number % 4, "cancer") if number < 20 else (80 + number % 4, "flu")
+    source = write_json_lines(folder / "in.jsonl", records)
+    target, proof = folder / "out.jsonl", folder / "certificates.jsonl"
+    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    return policy, target, proof
+
+
+def test_classes_of_one_illness_each_are_warned_of_and_are_no_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    files = _sorted_by_age({}, tmp_path, monkeypatch)
+    capsys.readouterr()
+    assert _audit(monkeypatch, *files) == 0
+    out = capsys.readouterr().out
+    told = "warning: illness: 40 of 40 records are in classes whose records all have one value, which is known of"
+    assert told in " ".join(out.split())
+    assert "1.00 (100.0%)" in out
+    assert "no violation found" in out
+    assert "cancer" not in out
+    assert "flu" not in out
+
+
+def test_figures_of_what_classes_give_away_stand_in_the_report_and_fit_its_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, target, proof = _sorted_by_age({"illness": {"distinct_l": 2}}, tmp_path, monkeypatch)
+    capsys.readouterr()
+    files = ("--policy", policy, "--output", target, "--certificates", proof)
+    assert run(monkeypatch, "audit", *files, "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    schema = json.loads((ROOT / "schemas" / "audit.schema.json").read_text())
+    Draft202012Validator(schema).validate(report)
+    (found,) = report["sensitive"]
+    assert (found["attribute"], found["records"], found["alike"]) == ("illness", 40, 0)
+    assert found["guess"] <= found["worst"]["share"] < 1
+    assert 0 <= found["told"] < found["bits"] <= 1
+    assert run(monkeypatch, "audit", *files) == 0
+    assert "warning:" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_networks_are_published_and_read_back_by_an_audit(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -157,8 +227,12 @@ def test_an_audit_with_the_options_of_anonymize_compares_with_what_they_promise(
     assert report["overrides"] == {"privacy": {"k": 2}}
     assert report["policy"]["k"] == 2
     assert report["pending"] is None
-    assert run(monkeypatch, *files, "--k", 5, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["pending"]["stronger"] == ["privacy.k"]
+    assert report["asked"] == {"k": 2, "least": 2, "holds": True}
+    assert run(monkeypatch, *files, "--k", 5, "--json") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["pending"]["stronger"] == ["privacy.k"]
+    assert report["clean"]
+    assert report["asked"] == {"k": 5, "least": 2, "holds": False}
     assert run(monkeypatch, *files, "--k", 1) == 2
 
 

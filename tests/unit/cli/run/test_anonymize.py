@@ -9,9 +9,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numba
 import pytest
 from numba.core import event
 
+from stream_anon.cli import compiling
 from stream_anon.cli import main as cli
 from stream_anon.cli.compiling import saying_when_compiling
 from tests.support.data import shared_data
@@ -278,14 +280,27 @@ def test_the_census_file_is_published_whole_at_the_k_asked_for(
     assert told["gcp"] < 0.21
 
 
-def test_compiling_is_told_only_when_it_happens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compiling_is_told_only_when_it_happens_and_as_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def told() -> str:
+        with saying_when_compiling():
+            event.broadcast(event.Event("numba:compile", event.EventStatus.START))
+            event.broadcast(event.Event("numba:compile", event.EventStatus.START))
+        return capsys.readouterr().err
+
     with saying_when_compiling():
         pass
     assert capsys.readouterr().err == ""
-    with saying_when_compiling():
-        event.broadcast(event.Event("numba:compile", event.EventStatus.START))
-        event.broadcast(event.Event("numba:compile", event.EventStatus.START))
-    assert capsys.readouterr().err.count("compiling kernels, once after an install") == 1
+    assert told() == f"stream-anon: {compiling.FIRST}\n"
+    (folder,) = (tmp_path / "cache").iterdir()
+    (folder / "engine").mkdir()
+    (folder / "engine" / "some.nbi").touch()
+    assert told() == f"stream-anon: {compiling.MORE}\n"
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder / "engine" / "some.nbi" / "below"))
+    assert told() == f"stream-anon: {compiling.NOT_KEPT}\n"
 
 
 def test_missing_values_are_told_by_report_summary_and_certificate(
@@ -304,6 +319,10 @@ def test_missing_values_are_told_by_report_summary_and_certificate(
         proof,
         "--report",
         report,
+        "--accept-risk",
+        "missing-field",
+        "--accept-risk",
+        "rare-values",
     )
     assert code == 0
     assert json.loads(report.read_text())["missing"] == {"visits": 40, "age": 10}
@@ -332,7 +351,7 @@ def test_texts_that_mean_a_missing_value_are_published_as_missing(
             writer.writerows({**row, "home.city": "Oslo"} for row in rows)
     else:
         write_json_lines(source, [{**row, "home": {"city": "Oslo"}} for row in rows])
-    options = ("--certificates", proof, "--report", report)
+    options = ("--certificates", proof, "--report", report, "--accept-risk", "missing-field")
     assert run(monkeypatch, "anonymize", policy, source, target, *options) == 0
     told = json.loads(report.read_text())
     assert (told["released"], told["rejected"]) == (39, {"no-individual": 1})

@@ -56,6 +56,56 @@ def test_what_a_method_publishes_passes_the_audit(
     assert found["explanation"]
 
 
+def test_iab_counts_rows_with_all_fields_that_are_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = write_policy(tmp_path, method={"name": "iab", "most_expanded": 50})
+    source = write_json_lines(tmp_path / "in.jsonl", people(40))
+    target, report = tmp_path / "out.jsonl", tmp_path / "r.json"
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--report", report) == 0
+    answer = json.loads(report.read_text())["explanation"][-1]
+    published = target.read_text().splitlines()
+    assert len(published) == 40
+    assert f"distinct rows {len(set(published))}," in answer
+    tuples = {(json.dumps(row["age"]), row["home"]["city"]) for row in map(json.loads, published)}
+    assert len(tuples) < len(set(published))
+
+
+@pytest.mark.parametrize("method", ["mingen", "k-minimal"])
+@pytest.mark.parametrize("collapse", [False, True])
+def test_the_prec_by_which_a_method_chose_is_the_one_that_utility_reports(
+    method: str,
+    collapse: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of codes of five digits the first three are the same: two of five levels tell nobody apart."""
+    code = {"role": "quasi-identifier", "prefix": {"length": 5, "alphabet": "digits"}}
+    chosen = {"name": method, "collapse_levels": collapse}
+    policy = write_policy(tmp_path, method=chosen, attributes={**PEOPLE["attributes"], "code": code})
+    records = people(60)
+    for i, record in enumerate(records):
+        record["code"] = f"193{i * 7 % 30:02}"
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    target, report = tmp_path / "out.jsonl", tmp_path / "r.json"
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--report", report) == 0
+    steps = json.loads(report.read_text())["explanation"]
+    levels = steps[-1].split(", suppressed")[0].removeprefix("answer: ")
+    (prec,) = (
+        float(step.split("prec ")[1].split(",")[0]) for step in steps if step.startswith(f"minimal node: {levels}")
+    )
+    capsys.readouterr()
+    options = ["--collapse-levels"] * collapse
+    assert run(monkeypatch, "utility", source, target, "-c", policy, "--json", *options) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["collapse_levels"] is collapse
+    assert told["releases"][0]["prec"] == pytest.approx(prec, abs=1e-4)  # four digits are told
+    assert 0 < prec < 1
+    assert run(monkeypatch, "utility", source, target, "-c", policy, *options) == 0
+    assert ("levels that part the original values alike as one" in capsys.readouterr().out) is collapse
+
+
 @pytest.mark.parametrize("finest", ["hour", "minute"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())))
 def test_hours_and_minutes_that_a_method_publishes_pass_the_audit(
@@ -232,7 +282,10 @@ def test_a_service_refuses_a_method(
         (["--method", "guess"], "method.name"),
         (["--explain"], "--explain: is for a method"),
         (["--option", "loss=ncp"], "method.name"),
-        (["--method", "full-domain", "--option", "levels={shoe: 1}"], "shoe is no quasi-identifier"),
+        (
+            ["--method", "full-domain", "--option", "levels={shoe: 1}", "--accept-risk", "rare-values"],
+            "shoe is no quasi-identifier",
+        ),
         (["--method", "datafly", "--sensitive-table", "x.csv"], "is for method: anatomy only"),
         (["--method", "anatomy", "--option", "target=illness"], "distinct_l: is needed for anatomy"),
         (["--method", "anatomy", "--option", "target=visits"], "role: sensitive"),
@@ -284,7 +337,7 @@ def test_anatomy_refuses_a_missing_value_and_a_value_or_a_person_with_too_many_r
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_policy(tmp_path, privacy={"sensitive": {"illness": {"distinct_l": 2}}})
-    options = ("--method", "anatomy", "--option", "target=illness")
+    options = ("--method", "anatomy", "--option", "target=illness", "--accept-risk", "rare-values")
     often = [{**record, "illness": "flu" if place < 6 else "cold"} for place, record in enumerate(people(10))]
     ill = [{**record, "illness": ("flu", "cold")[place % 2]} for place, record in enumerate(people(10))]
     missing = [{**record, "illness": record["illness"] if place else None} for place, record in enumerate(ill)]

@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.output.data_contract import data_contract
 from stream_anon.microdata.output.fields import Field, fields_of
@@ -186,6 +187,19 @@ def test_a_data_contract_fits_the_standard(released: dict[Shape, Files], shape: 
     assert told["plan"] == "array"
     assert told["day" if shape is Shape.TYPED else "day_min"] == ("object" if shape is Shape.TYPED else "date")
     assert not Draft201909Validator(standard).is_valid(contract | {"kind": "Treaty"})
+
+
+def test_a_data_contract_without_k_says_what_shields_promise_and_that_nothing_else_is(
+    released: dict[Shape, Files],
+) -> None:
+    policy = released[Shape.TYPED].policy
+    first, *others = (attribute.name for attribute in policy.quasi_identifiers)
+    bare = replace(policy, k=None, max_share=1.0, shields=(Shield((first,), 9),))
+    told = data_contract(bare)["description"]
+    assert "k-anonymous" not in told["purpose"]
+    assert f"9 of {first}. " in told["limitations"]
+    assert f"nothing protects {', '.join(others)}" in told["limitations"]
+    assert "at least" in data_contract(policy)["description"]["limitations"]
 
 
 def test_pyarrow_reads_flat_records_in_one_type_a_column(released: dict[Shape, Files]) -> None:

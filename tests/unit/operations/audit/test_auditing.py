@@ -357,7 +357,7 @@ def test_a_header_with_a_parent_beside_its_children_or_a_name_twice_has_no_recor
 @pytest.mark.parametrize("which", ["output", "certificates"])
 def test_a_missing_file_is_an_error_and_no_clean_audit(which: str, files: Files) -> None:
     getattr(files, which).unlink()
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be opened"):
         files.kinds()
 
 

@@ -12,17 +12,19 @@ import numpy as np
 import pytest
 
 from stream_anon.conditions import Condition
+from stream_anon.judging import singling
+from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Sample, Study, study
 from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.operations.check import checking
-from stream_anon.service.starting import conditions, singling
+from stream_anon.service.starting import conditions
 from stream_anon.service.starting.attribute_facts import attribute_facts
 from stream_anon.service.starting.conditions import Deployment
-from stream_anon.service.starting.findings import Finding, Severity, policy_findings, sample_findings
-from stream_anon.service.starting.sample_study import Sample, Study, study
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -267,9 +269,13 @@ def test_publications_of_true_values_are_warned_of() -> None:
     policy = _policy(
         height={"role": "quasi-identifier", "numeric": {"min": 0, "max": 9, "publish": "tight"}},
         plan={"role": "quasi-identifier", "values": ["a", "b"], "publish": "values"},
+        degree={"role": "quasi-identifier", "order": ["none", "bachelor", "master"]},
         illness={"role": "sensitive"},
     )
-    assert _warnings(policy) == ["attributes.height", "attributes.plan", "attributes.illness"]
+    places = ["attributes.height", "attributes.plan", "attributes.degree", "attributes.illness"]
+    assert _warnings(policy) == places
+    begin = {one.place: one.text.partition(":")[0] for one in policy_findings(policy)}
+    assert [begin[place] for place in places[:3]] == ["tight", "values", "order"]
     assert _warnings(_policy()) == []
 
 
@@ -280,6 +286,18 @@ def test_a_shield_that_holds_already_is_told_and_one_that_asks_more_is_not() -> 
         shielded = replace(policy, shields=asked)
         assert _warnings(shielded) == [f"privacy.shields.{place}" for place in told]
         assert sum("holds already" in one.text for one in policy_findings(shielded)) == len(told)
+
+
+def test_a_policy_without_k_is_warned_of_and_what_nothing_protects_is_named() -> None:
+    policy = _policy(k=3, city={"role": "quasi-identifier", "values": ["Oslo", "Rome"]})
+    bare = replace(policy, k=None, max_share=1.0, shields=(Shield(("age",), 4),))
+    (found,) = (one for one in policy_findings(bare) if one.place == "privacy.k")
+    assert "the only one with its values of all quasi-identifiers, and nothing protects city" in found.text
+    whole = replace(bare, shields=(Shield(("age", "city"), 4), Shield(("age",), 3)))
+    (found, held) = (one for one in policy_findings(whole) if one.place.startswith("privacy"))
+    assert "nothing protects" not in found.text
+    assert held.place == "privacy.shields.1"  # it holds by the other one, and not by a k
+    assert "privacy.k" not in {one.place for one in policy_findings(policy)}
 
 
 def test_windows_of_fewer_people_than_a_shield_asks_are_forecast() -> None:
@@ -582,3 +600,15 @@ async def test_a_registry_that_is_away_is_warned_of_and_all_else_is_told(
     assert (Severity.FORBIDS, "out") in found
     assert (Severity.WARNS, "kafka.registry") in found
     assert report.study is None
+
+
+def test_what_the_forecast_gives_away_of_sensitive_values_is_in_the_study_and_in_the_findings() -> None:
+    policy = _policy(note={"role": "sensitive"}, other={"role": "sensitive"})
+    events = [_event(i, 10 if i % 2 else 90, note="ab"[i % 2], other="ab"[i // 2 % 2]) for i in range(60)]
+    found = _study(policy, [*events])
+    assert found.given_away["note"].alike == found.given_away["note"].records == 60
+    assert found.given_away["note"].told == pytest.approx(1)
+    assert found.given_away["other"].told < 0.5
+    assert found.given_away["other"].alike == 0
+    assert _warned(policy, found).count("attributes.note") == 1
+    assert json.loads(json.dumps(dataclasses.asdict(found)))["given_away"]["note"]["worst"]["share"] == 1

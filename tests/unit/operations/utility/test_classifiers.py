@@ -78,6 +78,14 @@ def test_the_search_ends_with_its_time_and_finds_what_no_straight_line_does() ->
     assert (fitted.says(rows[500:]) == labels[500:]).mean() > 0.85
 
 
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_classifier_that_time_stopped_after_a_handful_of_rows_still_says_labels(name: str) -> None:
+    rows, labels = _two_kinds(300)
+    fitted = fit(name, rows, labels, Effort(0.01, 0, _Ticking(1.0)))
+    assert fitted.rows == 4
+    assert set(fitted.says(rows).tolist()) <= {0, 1}
+
+
 def test_a_few_labels_that_are_missing_from_the_first_rows_are_no_trouble() -> None:
     rows, labels = _two_kinds(640)
     labels[:] = 0

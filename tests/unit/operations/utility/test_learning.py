@@ -15,7 +15,7 @@ from stream_anon.measures.boxes import Boxes
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
 from stream_anon.operations.utility import learning
-from stream_anon.operations.utility.classifiers import Effort
+from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort
 from stream_anon.operations.utility.learning import (
     Learned,
     LearningReport,
@@ -203,6 +203,38 @@ def test_labels_must_be_published_as_they_are_and_be_two_to_a_hundred(tmp_path: 
     odd.write_text(json.dumps(unhashable[0]) + "\n")
     with pytest.raises(InputError, match="that no original record has"):
         read_released(policy, odd, book)
+
+
+@pytest.mark.parametrize(("count", "persons"), [(8, 4), (19, 10), (40, 4)])
+def test_too_few_records_or_people_are_refused_with_how_many_it_takes(
+    count: int, persons: int, tmp_path: Path
+) -> None:
+    records = planted(count, 1)
+    for number, record in enumerate(records):
+        record["person"] = f"p{number % persons}"
+    policy, source = load_policy(write_policy(tmp_path)), write_json_lines(tmp_path / "in.jsonl", records)
+    table = read_table(policy, SampleSource(str(source), source), LabelBook(policy, "illness"))
+    told = f"{count} records of {persons} individuals .* too few for --label: .* 20 records and 5 individuals"
+    with pytest.raises(InputError, match=told):
+        study_learning(table, [], None, ["decision tree"], "illness", EFFORT)
+
+
+@pytest.mark.parametrize("name", [*CLASSIFIERS, SEARCH])
+def test_the_fewest_records_that_are_not_refused_suffice_for_every_classifier(name: str, tmp_path: Path) -> None:
+    if name == SEARCH:
+        pytest.importorskip("flaml", reason="FLAML is not installed")
+    records = planted(20, 1)
+    for number, record in enumerate(records):
+        record["person"] = f"p{number % 5}"
+    policy, source = load_policy(write_policy(tmp_path)), write_json_lines(tmp_path / "in.jsonl", records)
+    book = LabelBook(policy, "illness")
+    table = read_table(policy, SampleSource(str(source), source), book)
+    output = read_released(
+        policy, write_json_lines(tmp_path / "out.jsonl", released(records, place=True)[:9]), book
+    )
+    (found,) = study_learning(table, [output], None, [name], "illness", Effort(2, 0, SystemClock())).classifiers
+    assert (found.baseline.available, found.releases[0].available) == (16, 9)
+    assert 0 <= found.baseline.accuracy <= 1
 
 
 def test_from_nothing_released_nothing_is_learned(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon.measures.distance import every_level, published_levels
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.calendar.cells import Finest
@@ -148,13 +149,15 @@ def test_a_set_is_priced_by_what_occurs_in_it(leaves: int, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("leaves", [6, 1_100])
-def test_a_set_costs_its_share_of_all_values_where_others_cost_their_level(leaves: int) -> None:
-    domain = CategoricalDomain(Hierarchy.flat([str(i) for i in range(leaves)]))
+def test_a_set_costs_the_level_of_the_node_around_it_where_others_cost_their_level(leaves: int) -> None:
+    domain = CategoricalDomain(Hierarchy.from_rows([[str(i), f"pair {i // 2}", "*"] for i in range(leaves)]))
     attribute = QuasiIdentifier("x", domain, 2.5, publication=Publication.VALUES)
-    assert attribute.level(0, 2) == domain.height
     model = level_model([attribute])
-    assert interval_cost(model, 0, 0, 2) == pytest.approx(2.5 * 3 / leaves, abs=1e-6)
-    assert interval_cost(model, 0, 2, 2) == 0
+    low, high = np.array([[0, 0, 2]]), np.array([[1, 3, 2]])
+    shares = published_levels(attribute, low, high, every_level(attribute))[0] / domain.height
+    assert shares.tolist() == [0.5, 1, 0]
+    assert [interval_cost(model, 0, a, b) for a, b in ((0, 1), (0, 3), (2, 2))] == pytest.approx(2.5 * shares)
+    assert model.share.tolist() == [0]  # so that kernels do not price what occurs in it
 
 
 def test_a_cell_that_the_maximum_cuts_off_costs_only_the_rest_of_its_width() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 from itertools import permutations
 
@@ -13,11 +16,14 @@ import pytest
 from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels
+from stream_anon.recoding.recoders.iab import Iab
 from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
@@ -71,6 +77,58 @@ def test_a_preferred_attribute_is_kept_finest_among_minimal_generalizations() ->
     assert levels(MinGen(("zip",)).recode(_eight(), Asked(2))) == [0, 1]
     with pytest.raises(SettingsError, match=r"method\.prefer"):
         MinGen(("shoe-size",)).recode(_eight(), Asked(2))
+
+
+def test_a_weight_makes_another_node_that_of_minimal_distortion() -> None:
+    """[0, 1] distorts zip by 1/2 and [1, 0] race by 1: weights of 1 and 3 make these 3/8 and 1/4."""
+    heavy = table_of((RACE, replace(ZIP, weight=3.0)), EIGHT)
+    found = MinGen().recode(heavy, Asked(2))
+    assert levels(found) == [1, 0]
+    minimal = [step.figures for step in found.steps if step.action == "minimal node"]
+    assert [(own["prec"], own["weighted prec"]) for own in minimal] == [(0.75, 0.625), (0.5, 0.75)]
+    (best,) = (step.figures for step in found.steps if step.action == "minimal distortion")
+    assert best["levels"] == {"race": 1, "zip": 0}
+    # With 1 and 2 both are 1/3: a tie, which the preferred attribute decides.
+    tied = table_of((RACE, replace(ZIP, weight=2.0)), EIGHT)
+    assert levels(MinGen(("race",)).recode(tied, Asked(2))) == [0, 1]
+    assert levels(MinGen(("zip",)).recode(tied, Asked(2))) == [1, 0]
+    # Only the ratio counts, and a method that does not weigh is not changed.
+    alike = table_of((replace(RACE, weight=7.0), replace(ZIP, weight=7.0)), EIGHT)
+    assert MinGen().recode(alike, Asked(2)).steps == MinGen().recode(_eight(), Asked(2)).steps
+    assert KMinimal().recode(heavy, Asked(2)).steps == KMinimal().recode(_eight(), Asked(2)).steps
+
+
+@pytest.mark.parametrize("method", [MinGen, lambda **options: Ola("prec", **options), Incognito])
+def test_prec_counts_a_hierarchy_as_it_is_given_unless_levels_alike_are_to_count_as_one(
+    method: Callable[..., Recoder],
+) -> None:
+    """One digit of five costs a fifth, though the file has no use for the other four: 1 - (1/5 + 2/3) / 2.
+
+    If levels that part the file's values alike count as one, it costs a half, as decades above pairs of them do.
+    """
+    ages = QuasiIdentifier(
+        "age", NumericDomain(Decimal(20), Decimal(59), Decimal(1), 0, (Decimal(10), Decimal(20)))
+    )
+    table = table_of((PREFIX, ages), [("19332", 27), ("19334", 55), ("19334", 33), ("19332", 55)])
+    given, alike = method().recode(table, Asked(2)), method(collapse_levels=True).recode(table, Asked(2))
+    assert levels(given) == [1, 2]
+    assert levels(alike) == [0, 3]
+
+
+def test_mingen_reports_the_prec_of_the_documents_formula() -> None:
+    table = table_of((PREFIX, decades(20, 59)), [("19332", 27), ("19334", 26), ("19360", 33), ("19362", 33)])
+    for collapse, heights, found in (
+        (False, (5, 2), MinGen()),
+        (True, (3, 2), MinGen(collapse_levels=True)),
+    ):
+        steps = found.recode(table, Asked(2)).steps
+        told = {
+            tuple(one["levels"].values()): one["prec"] for one in (step.figures for step in steps) if "prec" in one
+        }  # type: ignore[attr-defined]
+        assert told, collapse
+        for vector, prec in told.items():
+            cells = zip(vector, heights, strict=True)
+            assert prec == pytest.approx(1 - sum(level / height for level, height in cells) / 2)
 
 
 @pytest.mark.parametrize(("k", "node", "suppressed"), [(2, [0, 1], 0), (3, [1, 1], 0), (8, [0, 0], 8)])
@@ -253,6 +311,18 @@ def test_mu_argus_refuses_a_name_that_stands_in_two_sets_or_in_no_policy() -> No
         MuArgus(("race",), ("race",)).recode(_eight(), Asked(2))
     with pytest.raises(SettingsError, match=r"method\.most"):
         MuArgus(most=("shoe-size",)).recode(_eight(), Asked(2))
+
+
+def test_iab_keeps_unique_rows_where_only_shields_are_asked() -> None:
+    """Four people of each race, and eight unique tuples: a k of 2 would have raised one of the attributes."""
+    found = Iab((Shield(("race",), 4),)).recode(_eight(), Asked(1))
+    assert cells(_eight(), found) == list(EIGHT)
+    coarser = Iab((Shield(("race",), 4),)).recode(_eight(), Asked(2))
+    assert len(set(cells(_eight(), coarser))) == 4
+    # A shield on postal codes raises them, and leaves races as they are.
+    raised = Iab((Shield(("zip",), 4),)).recode(_eight(), Asked(1))
+    assert {row[0] for row in cells(_eight(), raised) if row} == {"Black", "White"}
+    assert {row[1] for row in cells(_eight(), raised) if row} == {"0213*", "0214*"}
 
 
 @pytest.mark.parametrize("method", [KMinimal(), MinGen(), Samarati(), Incognito(), Ola()])

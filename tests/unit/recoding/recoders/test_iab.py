@@ -208,9 +208,10 @@ def _violating(nodes: Tables, people: Sequence[int], required: Sequence[tuple[in
 
 
 def _most_rows(table: protocol.Table, found: Iterable[Tables], required: Sequence[tuple[int, int]]) -> int:
-    people = table.rows.individuals.tolist()
+    """Return the most distinct rows, with the fields that pass, of all tables that satisfy."""
+    people, passing = table.rows.individuals.tolist(), table.rows.sensitive.tolist()
     satisfying = (nodes for nodes in found if not _violating(nodes, people, required))
-    return max(len(set(zip(*nodes, strict=True))) for nodes in satisfying)
+    return max(len(set(zip(*nodes, *passing, strict=True))) for nodes in satisfying)
 
 
 def _reached(table: protocol.Table, required: Sequence[tuple[int, int]]) -> set[Tables]:
@@ -228,6 +229,29 @@ def _reached(table: protocol.Table, required: Sequence[tuple[int, int]]) -> set[
                 reached.add(child)
                 waiting.append(child)
     return reached
+
+
+@pytest.mark.parametrize("passing", [1, 2])
+def test_no_cut_of_a_small_table_keeps_more_distinct_rows_of_the_whole_table(passing: int) -> None:
+    """Rows with the fields that pass, as the paper counts them, by a search of all cuts of 300 tables.
+
+    A count of quasi-identifiers alone answers with a worse table in dozens of them.
+    """
+    for seed in range(300):
+        draws = np.random.default_rng(seed)
+        rows = [EIGHT[number] for number in draws.integers(0, 8, draws.integers(6, 13))]
+        table = table_of((RACE, ZIP), rows, sensitive=draws.integers(0, 3, (passing, len(rows))).tolist())
+        found = Iab((Shield(("race",), 3),)).recode(table, Asked(2))
+        figures = found.steps[-1].figures
+        assert figures["proved optimal"] == "yes"
+        assert not found.suppressed.any()
+        cuts = [_cuts(own, codes) for own, codes in zip(table.attributes, table.rows.codes.tolist(), strict=True)]
+        kept = {
+            (*cell, *own)
+            for cell, own in zip(cells(table, found), table.rows.sensitive.T.tolist(), strict=True)
+            if cell
+        }
+        assert len(kept) == figures["distinct rows"] == _most_rows(table, product(*cuts), [(2, 2), (1, 3)]), seed
 
 
 @pytest.mark.hypothesis
@@ -278,4 +302,5 @@ def tables_of_many(draw: st.DrawFn) -> Table:
     special = draw(st.sampled_from([0, 0, 2]))  # missing and unknown values, in a third of the tables
     codes = np.array([draws.integers(0, a.domain.size + special, n) for a in attributes], np.int32)
     people = np.arange(n) if draw(st.booleans()) else draws.integers(0, n, n)
-    return Table(attributes, Rows(codes, people.astype(np.int64), np.empty((0, n), np.int64)))
+    passing = draws.integers(0, 3, (draw(st.integers(0, 2)), n))
+    return Table(attributes, Rows(codes, people.astype(np.int64), passing))

@@ -13,9 +13,9 @@ import pytest
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, TopicError
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.service.starting import conditions
 from stream_anon.service.starting.conditions import Deployment, Sampled, raise_if_forbidden, weighed
-from stream_anon.service.starting.findings import Finding, Severity
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, settings_of_run, topics_of
 from stream_anon.settings.loading import parse_settings

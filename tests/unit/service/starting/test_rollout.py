@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from stream_anon.errors import SettingsError
+from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass, asked_of
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
-from stream_anon.service.starting.findings import Severity
 from stream_anon.service.starting.rollout import Before, before_of, refuse_weaker, rollout_findings, weaker_than
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy

@@ -189,9 +189,12 @@ def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None
 def test_how_full_a_window_was_counts_admitted_records_only(observed: Observed) -> None:
     observed.tell(replace(STARTED, max_records=200))
     observed.tell(PUBLISHED)  # 80 released, 10 suppressed, 10 rejected
-
     assert observed.value("window_fill_ratio_sum") == 0.45
-    assert observed.value("window_fill_ratio_count") == 1
+
+    # What exceeds a person's limit takes no room in the window, however much it is.
+    observed.tell(replace(PUBLISHED, suppressed={"unplaced": 10, "over-limit": 5000}))
+    assert observed.value("window_fill_ratio_sum") == 0.9
+    assert observed.value("window_fill_ratio_count") == 2
 
 
 def test_a_policy_that_holds_windows_says_so(observed: Observed) -> None:
@@ -510,3 +513,14 @@ def test_unknown_schemas_are_told_by_their_ids() -> None:
     seen.tell(e.SchemasUnknown(UnknownSchemas(("8", "9"), 3)))
     line = seen.lines[-1]
     assert (line["event"], line["schemas"], line["others"]) == ("schema-unknown", ["8", "9"], 3)
+
+
+def test_a_field_that_vanishes_in_mid_stream_is_logged_once_and_when_it_is_back(observed: Observed) -> None:
+    observed.tell(replace(STARTED, published=("city", "note", "extra"), accept_missing=("extra",)))
+    for missing in ({}, {"note": 90, "extra": 90}, {"note": 90}, {"note": 89}, {}):
+        observed.tell(replace(PUBLISHED, missing=missing))
+    told = [line for line in observed.lines if line["event"].startswith("attribute-")]
+    assert [(line["event"], line["level"], line["attributes"]) for line in told] == [
+        ("attribute-vanished", "warning", ["note"]),
+        ("attribute-back", "info", ["note"]),
+    ]

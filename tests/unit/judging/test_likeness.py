@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from stream_anon.service.starting.likeness import MOST_RECORDS, likeness, one_edit_apart
+from stream_anon.judging.likeness import MOST_RECORDS, likeness, one_edit_apart
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,12 @@
-"""Count what is missing in the records of a sample, attribute by attribute."""
+"""Say what is missing in records, attribute by attribute."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stream_anon.engine.closing import missing_by_name
-from stream_anon.engine.window import missing_counts
-from stream_anon.microdata.batch import CodedBatch
+from stream_anon.judging.likeness import likeness
 from stream_anon.microdata.policy import Policy
-from stream_anon.service.starting.likeness import likeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +28,25 @@ class MissingValues:
     likeness: str = ""
 
 
-def missing_values(policy: Policy, batch: CodedBatch, values: Sequence[bytes | None]) -> tuple[MissingValues, ...]:
-    """Return what is missing in the records that fit, for each published attribute that is missing at all."""
-    counts = missing_by_name(policy, missing_counts(policy, batch.codes, batch.payload, slice(0, len(batch))))
+def missing_of(
+    policy: Policy, counts: Mapping[str, int], fit: int, texts: Sequence[bytes | None]
+) -> tuple[MissingValues, ...]:
+    """Return what is missing in records, for each published attribute that is missing at all.
+
+    Parameters
+    ----------
+    counts
+        By attribute, of the `fit` records that fit.
+    texts
+        JSON records, in which keys are looked for that resemble one that never comes.
+    """
     return tuple(
         MissingValues(
             attribute.name,
             counts[attribute.name],
-            counts[attribute.name] / len(batch),
+            counts[attribute.name] / fit,
             attribute.accept_missing,
-            likeness(values, attribute.path) if counts[attribute.name] == len(batch) else "",
+            likeness(texts, attribute.path) if counts[attribute.name] == fit else "",
         )
         for attribute in policy.published
         if attribute.name in counts

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.engine.engine import Engine
+from stream_anon.judging.replay import replayed
 from stream_anon.microdata.policy import Policy
-from stream_anon.service.starting.replay import replayed
 from tests.support.batches import batch_of, small_policy
 
 

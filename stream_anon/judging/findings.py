@@ -1,0 +1,126 @@
+"""What somebody should know before a release, and what the policy alone tells of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stream_anon.conditions import Condition
+from stream_anon.measures.window_leakage import least_told
+from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
+from stream_anon.microdata.bounds import k_in_words
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+
+
+class Severity(StrEnum):
+    """How grave a finding is."""
+
+    FORBIDS = "forbids"  # no run may start
+    ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
+    WARNS = "warns"  # somebody should know
+    NOTES = "notes"  # nothing is wrong, but something is less or different than one might expect
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to know before a run.
+
+    Parameters
+    ----------
+    place
+        A setting, a topic or an attribute.
+    condition
+        The name under which it can be accepted, if it forbids a run.
+    commands
+        Of Apache Kafka, which mend what was found of the topic.
+    """
+
+    severity: Severity
+    place: str
+    text: str
+    condition: Condition | None = None
+    commands: tuple[str, ...] = ()
+
+
+def policy_findings(policy: Policy) -> list[Finding]:
+    """Return the findings on the policy alone."""
+    found = []
+    if policy.individual == EVERY_RECORD:
+        found.append(
+            warning(
+                "privacy.individual",
+                "k counts records, not people: a person with k records makes a class of their own",
+            )
+        )
+    if policy.engine.seed is not None:
+        found.append(
+            warning(
+                "engine.seed",
+                "what the engine draws follows from it: whoever knows it, the policy and all other records of a "
+                "window can replay it for each value that somebody may have. Leave it out where that matters",
+            )
+        )
+    if policy.without_k:
+        found.append(warning("privacy.k", policy.without_k))
+    found += [
+        warning(
+            f"privacy.shields.{place}",
+            f"holds already: privacy.k = {k_in_words(policy.k)}, or a shield on the same attributes and more, asks "
+            "as many",
+        )
+        for place, shield in enumerate(policy.shields)
+        if shield not in policy.open_shields
+    ]
+    needed = least_told(len(policy.quasi_identifiers))
+    if policy.window.max_records < needed:
+        found.append(no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))
+    for attribute in policy.quasi_identifiers:
+        place = f"attributes.{attribute.name}"
+        if attribute.publication is Publication.TIGHT:
+            key = "order" if attribute.domain.labels() else "tight"
+            found.append(
+                warning(
+                    place,
+                    f"{key}: both ends of a published range are true values of somebody in the class, "
+                    "and an extreme value is published as it is",
+                )
+            )
+        elif attribute.publication is Publication.VALUES:
+            found.append(
+                warning(place, "values: a published set tells that each of its values occurs in the class")
+            )
+        if attribute.unknown is Unknown.ROOT:
+            found.append(
+                warning(
+                    place, "unknown: root admits misspelt values too, each of which costs its class this attribute"
+                )
+            )
+    found += [
+        warning(
+            f"attributes.{attribute.name}",
+            "sensitive without a criterion: all records of a class may hold the same value, which then is known "
+            f"of everybody in it; privacy.sensitive.{attribute.name} asks for several (distinct_l, or more)",
+        )
+        for attribute in policy.attributes
+        if isinstance(attribute, Sensitive) and attribute.name not in policy.diversity
+    ]
+    return found
+
+
+def no_live_leakage(needed: int, fewer: str) -> Finding:
+    """Return that windows are too small for their leakage to be told."""
+    return note(
+        "window",
+        f"stream_anon_information_leakage_ratio and the status page tell what a window leaks if it has {needed:,} "
+        f"individuals or more, so that noise can hide each one: {fewer}. `stream-anon leakage` measures a sample",
+    )
+
+
+def warning(place: str, text: str) -> Finding:
+    """Return a finding that warns."""
+    return Finding(Severity.WARNS, place, text)
+
+
+def note(place: str, text: str) -> Finding:
+    """Return a finding that notes."""
+    return Finding(Severity.NOTES, place, text)

@@ -1,0 +1,175 @@
+"""What a sample of the input, or a whole file, tells before a release."""
+
+from __future__ import annotations
+
+from stream_anon.judging.findings import Finding, Severity, no_live_leakage, note, warning
+from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.missing_values import MissingValues
+from stream_anon.judging.prohibitions import crowd_in_words, noun, prohibitions
+from stream_anon.judging.sample_study import Study
+from stream_anon.judging.spellings import Spelling
+from stream_anon.judging.tally import MOST_LINKABLE, RareValues
+from stream_anon.measures.window_leakage import least_told
+from stream_anon.microdata.diversity import Disclosure
+from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
+from stream_anon.rounding import in_percent
+
+MANY_REJECTS = 0.05
+MANY_OVER_LIMIT = 0.01
+MANY_SUPPRESSED = 0.1
+MANY_INDIVIDUALS = 0.99  # of the records; with more individuals than this, the ids may be of events
+MANY_MISSING = 0.5
+MANY_SINGLED = 0.5
+FEWEST_RECORDS = 1000  # fewer say nothing about that
+SPELLED = {
+    Normalization.NFKC: "in Unicode's form (composed letters, full width)",
+    Normalization.CASEFOLD: "in case",
+    Normalization.STRIP: "in blanks or invisible characters at its ends",
+    Normalization.UUID: "in how a UUID is written",
+    Normalization.DIGITS: "in zeros in front or the script of its digits",
+    None: "in all of this together",
+}
+
+_ABOVE = {
+    AboveMost.PUBLISH: "published with an alert",
+    AboveMost.HOLD: "published with an alert, since they cannot be held any longer",
+    AboveMost.SUPPRESS: "suppressed whole",
+}
+
+
+def sample_findings(policy: Policy, study: Study) -> list[Finding]:
+    """Return the findings on a sample of the input, the gravest first."""
+    if not study.records:
+        return [
+            warning("input", "holds no records to look at: nothing is known of rejects, windows and rare values")
+        ]
+    found = prohibitions(policy, study)
+    if not study.fit:
+        return found
+    found += [
+        _seldom(study, field) for field in study.missing if MANY_MISSING < field.share < 1 and not field.accepted
+    ]
+    if study.individuals < policy.crowd:
+        found += [_too_few(policy, study, field) for field in study.rare if field.too_many]
+    found += [
+        _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
+    ]
+    many = study.fit >= FEWEST_RECORDS and study.individuals >= MANY_INDIVIDUALS * study.fit
+    if many and policy.individual != EVERY_RECORD:
+        found.append(_events(study))
+    found += [_spelling(each) for each in study.spellings if not each.asked]
+    if study.fit >= FEWEST_RECORDS:
+        found += _singling(study)
+    if study.rejected_share > MANY_REJECTS:
+        fate = "rejected" if study.whole else "dead letters"
+        found.append(warning("input", f"{study.rejected_share:.1%} of the records would be {fate}"))
+    if study.forecast is not None:
+        found += _forecast_findings(policy, study.forecast)
+    found += [_alike(study, name, given) for name, given in study.given_away.items() if given.alike]
+    return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
+
+
+def _seldom(study: Study, field: MissingValues) -> Finding:
+    return warning(
+        f"attributes.{field.attribute}",
+        f"{field.share:.1%} of {noun(study, study.fit)} have no value: is it declared as it comes?",
+    )
+
+
+def _too_few(policy: Policy, study: Study, field: RareValues) -> Finding:
+    text = (
+        f"cannot be judged: {noun(study, study.records)} are of {study.individuals} individuals, fewer than "
+        f"{crowd_in_words(policy)}"
+    )
+    return warning(f"attributes.{field.attribute}", text)
+
+
+def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
+    share = in_percent(field.share_in_windows or 0.0, bound=MOST_LINKABLE)
+    return warning(
+        f"attributes.{field.attribute}",
+        f"{share} of its values are held by fewer than {crowd_in_words(policy)} individuals "
+        "of their window. Every record names its window in `batch`: who knows that somebody's record is in it may "
+        "find it by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
+        "accept_linkable: true",
+    )
+
+
+def _alike(study: Study, name: str, given: Disclosure) -> Finding:
+    released = "as it would be released" if study.whole else "as one worker would publish the sample"
+    return warning(
+        f"attributes.{name}",
+        f"{released}, {given.in_words}, which then is known of everybody in them; privacy.sensitive.{name} can ask "
+        "for several",
+    )
+
+
+def _spelling(found: Spelling) -> Finding:
+    differ = f"{found.alike:,} of {found.ids:,} ids differ from another one {SPELLED[found.normalization]} only"
+    step = found.normalization or ", ".join(Normalization)
+    return warning(
+        "privacy.individual",
+        f"{differ}, and each counts as an individual of its own. If they are one, write individual: {{field: ..., "
+        f"normalize: [{step}]}}",
+    )
+
+
+def _events(study: Study) -> Finding:
+    return warning(
+        "privacy.individual",
+        f"{noun(study, study.fit)} are of {study.individuals:,} individuals: does the field tell people, or "
+        "events? If it is new in every record, k counts records, and a person with k of them makes a class of "
+        "their own; where everybody has one record, all is well",
+    )
+
+
+def _singling(study: Study) -> list[Finding]:
+    left = f"{study.singled_left:,} sets were not looked at, since there are many"
+    for found in study.singled:
+        if found.share > MANY_SINGLED:
+            one = len(found.attributes) == 1
+            text = (
+                f"{'it singles' if one else 'together they single'} out {found.share:.0%} of the sampled "
+                "individuals: who knows these values of a person finds the person in the input, and in any copy of "
+                "it. The release guards against that. Coarser values or fewer attributes lose less in it; "
+                "`stream-anon leakage` ranks all sets"
+            )
+            more = f". {left}: others may do so too" if study.singled_left else ""
+            return [warning(", ".join(f"attributes.{name}" for name in found.attributes), text + more)]
+    if study.singled_left:
+        text = f"{left}: one of them may single most people out. `stream-anon leakage --most` looks at more"
+        return [note("attributes", text)]
+    return []
+
+
+def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
+    found = []
+    if forecast.short:
+        outcome = "suppressed whole" if policy.window.shortfall is Shortfall.SUPPRESS else "held back, however long"
+        windows = f"{forecast.short} of {forecast.windows} windows" if forecast.whole else "the sample"
+        least = max((policy.crowd, *(shield.k for shield in policy.shields)))
+        lacks = f"have fewer than {least} individuals, the largest k of a shield"
+        if policy.k is not None:
+            lacks = f"cannot fill one class of k = {policy.k}" + (f", or {lacks}" if least > policy.k else "")
+        found.append(warning("window", f"{windows} {lacks}: such windows are {outcome}"))
+    if forecast.over_limit > MANY_OVER_LIMIT:
+        found.append(
+            warning(
+                "window.max_records_per_individual",
+                f"{forecast.over_limit:.1%} of the records lie beyond their individual's limit of "
+                f"{policy.window.max_records_per_individual} a window and would be suppressed",
+            )
+        )
+    if forecast.above:
+        windows = f"{forecast.above} of {forecast.windows} windows" if forecast.whole else "the sample"
+        outcome = _ABOVE[policy.above_max_suppressed]
+        text = f"{windows} would suppress more than {policy.max_suppressed} of the records, and be {outcome}"
+        found.append(warning("privacy.max_suppressed", text))
+    needed = least_told(len(policy.quasi_identifiers))
+    if forecast.whole and forecast.individuals < needed <= policy.window.max_records:
+        found.append(no_live_leakage(needed, f"the sample's median window holds {forecast.individuals:,}"))
+    rest = forecast.suppressed_share - forecast.over_limit
+    if not forecast.short and rest > MANY_SUPPRESSED:
+        found.append(warning("window", f"{rest:.1%} of the records would find no class and be suppressed"))
+    return found

@@ -1,0 +1,228 @@
+"""Each page of the product with the longest labels and the largest numbers that the model lets it show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import numpy as np
+
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.prometheus.families import STOPS
+from stream_anon.measures.boxes import boxes_of
+from stream_anon.measures.leakage import Population
+from stream_anon.measures.risk import Risk
+from stream_anon.measures.uniqueness import Uniqueness
+from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.bounds import RecordBound, Shield
+from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.policy import MOST_RECORDS, Policy
+from stream_anon.microdata.release import Suppression
+from stream_anon.operations.leakage.page import leakage_page
+from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
+from stream_anon.operations.leakage.suggestion import suggest_levels
+from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
+from stream_anon.operations.negotiate.page import negotiation_page
+from stream_anon.operations.samples import sample_of_file
+from stream_anon.operations.tables import OriginalTable, Released
+from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
+from stream_anon.operations.utility.page import utility_page
+from stream_anon.operations.utility.report import UtilityReport
+from stream_anon.operations.utility.risk import RiskFound, RiskReport
+from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
+from stream_anon.service import events as e
+from stream_anon.service.status.criteria_in_words import in_words
+from stream_anon.service.status.page import REMARKS, StatusBoard
+from stream_anon.settings.model import EngineSettings
+from stream_anon.settings.policy_file import load_policy
+from stream_anon.version import SOFTWARE
+from tests.support.classes import made_up_classes
+from tests.support.policies import people, write_document, write_json_lines
+
+CLASSES = 24  # fewer than are drawn, or the page would be long and slow to measure, and no wider
+MANY = 987_654_321_098
+TOPIC = ("customers_of_all_countries_with_their_addresses_and_visits_" * 5)[:249]
+DOTTED = ("people.of-all_countries.by-region." * 8)[:238] + ".anonymous"
+NAMES = (
+    "residential_municipality_code_of_the_household_head_at_census",
+    "highest education completed (international standard classification)",
+    "age",
+    "<b>place of birth</b>",
+)
+LABEL = "Manufacture of basic pharmaceutical products and pharmaceutical preparations"
+ERROR = (
+    "no broker answers at kafka-bootstrap.production.svc.cluster.local:9093, "
+    "kafka-bootstrap.production.svc.cluster.local:9094; the certificate of the first one ended on 2026-11-01"
+)
+DIVERSITY = Diversity(
+    200, 123.456, Recursion(1.25, 150), Closeness(0.123456, Distance.EQUAL), None, 0.123456, 1.23456, 12.3456
+)
+
+
+def board(monotonic: Callable[[], float], delivery: str = "shadow") -> StatusBoard:
+    """Return the status of a worker to which everything has happened that the page can show."""
+    found = StatusBoard(monotonic)
+    for event in _events(delivery, monotonic()):
+        found(event)
+    return found
+
+
+def workers(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the status of a fleet, some of whose workers are not ready."""
+    silent = {"number": 1, "ready": False, "reason": ERROR, "partitions_owned": MANY}
+    again = {**silent, "number": 123, "reason": f"starting again: the one before ended with {ERROR}"}
+    return {**status, "workers": [{**silent, "number": 0, "ready": True, "reason": ""}, silent, again]}
+
+
+def _policy(folder: Path) -> Policy:
+    quasi = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [5, 10, 50]}}
+    attributes = {
+        "person": {"role": "identifier"},
+        **{name: {**quasi, "path": [name]} for name in NAMES},
+        LABEL: {"role": "sensitive", "accept_linkable": True, "path": ["illness"]},
+    }
+    privacy = {"k": 3, "individual": "person", "sensitive": {LABEL: {"distinct_l": 2}}}
+    return load_policy(write_document(folder, {"privacy": privacy, "attributes": attributes}))
+
+
+def _asked() -> tuple[str, ...]:
+    policy = SimpleNamespace(
+        k=10_000,
+        max_share=0.123456,
+        diversity={NAMES[0]: DIVERSITY, LABEL: DIVERSITY},
+        shields=(Shield(NAMES, 12_345), Shield(NAMES[:2], MANY)),
+    )
+    return in_words(policy)  # type: ignore[arg-type]
+
+
+def _events(delivery: str, now: float) -> list[e.Event]:
+    engine = max(get_args(EngineSettings.model_fields["name"].annotation), key=len)
+    started = e.WorkerStarted(
+        f"{SOFTWARE}+local.build.20261124",
+        f"sha256:{'0123456789abcdef' * 4}",
+        TOPIC,
+        f"{TOPIC}, {DOTTED}",
+        DOTTED,
+        delivery,
+        engine,
+        10_000,
+        86_400.0,
+        MOST_RECORDS,
+        NAMES,
+        declared=("person", *NAMES, LABEL),
+        asked=_asked(),
+    )
+    assert delivery in (*REMARKS, "exactly-once")
+    places = tuple((TOPIC, 100 + i) for i in range(20))
+    return [
+        started,
+        e.ReadinessChanged(True),
+        e.TakeoverDone(
+            tuple((*place, MANY) for place in places), 3, 0, MANY, MANY, places, places, 20, 1, 0.1, places
+        ),
+        e.PartitionsRevoked((), MANY, 20),
+        e.RecordsConsumed(MANY),
+        *(e.PartitionStopped((TOPIC, 10_000 + i), STOPS[i % len(STOPS)], ERROR) for i in range(9)),
+        e.InputSkipped((TOPIC, 1), 0, MANY),
+        *(e.BrokerAway(doing, ERROR) for doing in e.Away),
+        *(e.Throttled(by, 59.9, 60.0) for by in e.Throttle),
+        e.LedgerHeld(f"{DOTTED}.ledger"[-249:], 86_400.0, True),
+        e.Superseded(MANY, 1, 20),
+        *(_window(f"{i:064x}") for i in range(10)),
+        *(
+            e.WindowAudited(f"{i:064x}", result, (ERROR,))
+            for i, result in enumerate(("passed", "failed", "skipped"))
+        ),
+        e.WindowMeasured(tuple((name, 0.98765, 0.12345) for name in NAMES), 0.01),
+        e.WindowProgress(MOST_RECORDS, now - 86_399.0, now, True, True, MANY, 9, 12_345, MANY, 86_400.0),
+        e.ReadingOrdered(True),
+    ]
+
+
+def _window(batch: str) -> e.WindowPublished:
+    """Return a window as full as it can be, in which somebody sent far more records than one may."""
+    count, largest = CLASSES, MOST_RECORDS // CLASSES
+    columns = (
+        [[{"min": -MANY, "max": MANY}, None, "*"][i % 3] for i in range(count)],
+        [[LABEL, [LABEL, NAMES[1], None], "*"][i % 3] for i in range(count)],
+        [str(i // 10) for i in range(count)],
+        ["2026-11-24T23:59:59Z" for _ in range(count)],
+    )
+    reasons = list(Reason)
+    return e.WindowPublished(
+        batch=batch,
+        ranges=((TOPIC, 0, 5, MANY),),
+        records_in=MANY,
+        released=MOST_RECORDS - 7,
+        suppressed=dict.fromkeys(Suppression, 1) | {Suppression.OVER_LIMIT: 5_865_432},
+        rejected={reason.label: MOST_RECORDS for reason in reasons if not reason.is_ignored},
+        classes=made_up_classes([largest - i % 13 for i in range(count)], columns),
+        achieved_k=MOST_RECORDS,
+        achieved_l={},
+        gcp=0.98765,
+        gate_violations=3,
+        arrivals=((1000.0, 640),),
+        broker_times=np.empty(0),
+        opened_at=1000.0,
+        closed_at=1029.0,
+        at=1030.0,
+        wall=1_700_000_030.0,
+        durations=e.Durations(0.02, 0.01, 0.04, 0.03),
+        outcome=e.Outcome.COMMITTED,
+        faults={(reason.label, i % 6): MOST_RECORDS for i, reason in enumerate(reasons) if not reason.is_ignored},
+        ignored={reason.label: MOST_RECORDS for reason in reasons if reason.is_ignored},
+        missing={name: MOST_RECORDS - i for i, name in enumerate((*NAMES, LABEL))},
+    )
+
+
+def utility(folder: Path, long: str = "released_visits_of_all_countries_k_1000_without_minors.parquet") -> str:
+    """Return the page of three releases, with every figure and every remark; the name of one may be long."""
+    pairs = tuple(PairKept(pair, 0.123456, None if "age" in pair else 1.0) for pair in combinations(NAMES, 2))
+    attributes = tuple(AttributeKept(name, 0.98765) for name in NAMES)
+    figures = (1234.5678, 0.123456, 0.123456, 0.98765, 1e12, MANY, 12_345.678, 0.98765, 12.3456, 0.123456)
+    one = Utility(
+        "folder/out10.csv", MANY, MANY, MANY, *figures, attributes, pairs, LabelKept(0.98765, 0.98765, 0.98765)
+    )
+    releases = (one, replace(one, source=long), replace(one, source="k 100 & more.csv"))
+    tiny = Uniqueness(0.00002, None, 0.98765, 0.00002)
+    risk = RiskFound(MANY, False, Risk(1.0, 0.98765, 0.00001), 0.98765, Risk(1.0, 0.98765, 0.00001), tiny)
+    learned = Learned(0.98765, 12_345, 54_321)
+    names = ("multi-layer perceptron with two hidden layers", "decision tree")
+    classifiers = tuple(ClassifierReport(name, learned, (learned, learned, learned)) for name in names)
+    learning = LearningReport(LABEL, 100, None, MANY, MANY, 0.612345, 12.5, classifiers)
+    every = RiskReport(0.123456, MANY, True, risk, (risk, risk, risk))
+    return utility_page(
+        UtilityReport(f"{folder / 'visits of 2026.csv'}", MANY, 10_000, 7, releases, every, learning)
+    )
+
+
+def leakage(folder: Path, *, released: bool = False) -> str:
+    """Return the page on sets of attributes: with suggested levels, or with what a release leaks."""
+    policy = _policy(folder)
+    draws = np.random.default_rng(0)
+    people = Population(np.stack([draws.integers(0, 100, 500) for _ in NAMES]).astype(np.int32))
+    asked = LeakageRequest((NAMES[1],), 3, 6, 0.30001, 0.123456)
+    source = "residents_with_all_their_addresses_and_visits_of_2026.parquet"
+    if released:
+        boxes = boxes_of(policy.quasi_identifiers, [("*",) * 4, ({"min": 0, "max": 49},) * 4], [300, 150])
+        table = OriginalTable(source, policy, people, 0, whole=True)
+        return leakage_page(study_leakage(table, asked, Released("out.csv", boxes)))
+    table = OriginalTable(source, policy, people, MANY, whole=False)
+    report = study_leakage(table, replace(asked, disclosed=(), most=2_000, threshold=0.6))
+    return leakage_page(report, suggest_levels(table, report), suggests=True)
+
+
+def negotiation(folder: Path, most: float = 0.0) -> str:
+    """Return the page of a request that no levels meet, or one that some meet if many may be suppressed."""
+    policy = _policy(folder)
+    records = [
+        {**record, **{name: record["age"] * (i + 1) % 100 for i, name in enumerate(NAMES)}}
+        for record in people(600, seed=3, each=2)
+    ]
+    table = sample_of_file(policy, str(write_json_lines(folder / "sample.jsonl", records)))
+    asked = NegotiationRequest(30, 2, {NAMES[0]: 1}, RecordBound(most))
+    return negotiation_page(negotiate_over(policy, table, asked, SystemClock()))

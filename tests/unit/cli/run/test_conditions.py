@@ -1,0 +1,216 @@
+"""What forbids a run on topics forbids the release of a file, and `check --input` shows it without a broker."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.judging import sample_study
+from tests.support.policies import people, write_document, write_json_lines, write_policy, write_records
+from tests.unit.cli.run.test_anonymize import run
+
+STAFF: dict[str, Any] = {
+    "privacy": {"k": 10, "individual": "EmployeeNumber"},
+    "attributes": {
+        "EmployeeNumber": {"role": "identifier"},
+        "Age": {"role": "quasi-identifier", "numeric": {"min": 18, "max": 60}},
+        "Department": {"role": "quasi-identifier", "values": ["Sales", "Research", "Human Resources"]},
+        "MonthlyIncome": {"role": "sensitive", "type": "integer"},
+    },
+}
+
+
+def staff(count: int = 400) -> list[dict[str, Any]]:
+    """Return made-up employees, of whom nearly everybody has an income of their own."""
+    departments = STAFF["attributes"]["Department"]["values"]
+    return [
+        {
+            "EmployeeNumber": place,
+            "Age": 18 + place * 7 % 43,
+            "Department": departments[place % 3],
+            "MonthlyIncome": 3000 if place % 8 == 0 else 1009 + 37 * place,
+        }
+        for place in range(count)
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_incomes_that_nobody_else_has_are_not_released_unless_somebody_accepts_it(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, target = write_document(tmp_path, STAFF), tmp_path / f"out{suffix}"
+    source, proof = write_records(tmp_path / f"in{suffix}", staff()), tmp_path / "certificates.jsonl"
+    command = ("anonymize", "-c", policy, source, target, "--certificates", proof)
+    assert run(monkeypatch, *command) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "rare-values: attributes.MonthlyIncome: 350 of 400 records (87.50%) hold a value" in told
+    assert "fewer than k = 10 individuals" in told
+    assert "Make it a quasi-identifier, leave it out, or write accept_linkable: true" in told
+    assert "add --accept-risk rare-values; every certificate will name it" in told
+    assert f"nothing was written to {target}" in told
+    assert not target.exists()
+    assert not proof.exists()
+    assert run(monkeypatch, *command, "--accept-risk", "rare-values") == 0
+    certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    assert [one["accepted"] for one in certificates if "asked" in one and "achieved" in one] == [["rare-values"]]
+    audit = ("audit", "-c", policy, "--output", target, "--certificates", proof)
+    assert run(monkeypatch, *audit) == 0
+    assert "accepted risk: rare-values (1 windows)" in capsys.readouterr().out
+
+
+def test_a_field_that_never_comes_is_not_released_as_null(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
+    records = [{("Age" if name == "age" else name): value for name, value in one.items()} for one in people(200)]
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    assert run(monkeypatch, "anonymize", policy, source, target) == 1
+    assert "missing-field: attributes.age: none of 200 records has a value" in capsys.readouterr().err
+    assert not target.exists()
+    assert run(monkeypatch, "check", "-c", policy, "--input", source) == 1
+    assert "upper and lower case" in " ".join(capsys.readouterr().out.split())
+    assert run(monkeypatch, "anonymize", policy, source, target, "--accept-risk", "missing-field") == 0
+
+
+def test_a_file_of_which_nothing_fits_is_not_released_however_many_rejects_are_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
+    source = write_json_lines(tmp_path / "in.jsonl", [{**record, "age": 1000} for record in people(60)])
+    command = ("anonymize", policy, source, target, "--max-rejected", "100%")
+    assert run(monkeypatch, *command) == 1
+    assert "no-record-fits: input: none of 60 records fits the policy" in capsys.readouterr().err
+    assert run(monkeypatch, *command, "--accept-risk", "no-record-fits") == 0
+    assert target.read_text() == ""
+
+
+def test_a_value_that_is_rare_in_a_part_of_the_file_and_common_in_the_whole_is_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
+    records = [{**record, "visits": place % 40} for place, record in enumerate(people(400))]
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    assert run(monkeypatch, "anonymize", policy, source, target) == 0
+    assert run(monkeypatch, "check", "-c", policy, "--input", source) == 0
+
+
+def test_standard_output_gets_no_record_before_they_are_judged(tmp_path: Path) -> None:
+    policy = write_policy(tmp_path)  # windows of 50 records
+    records = [{**record, "visits": place} for place, record in enumerate(people(400))]
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    command = [sys.executable, "-m", "stream_anon.cli.main", "anonymize", str(policy), "-", "-"]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "rare-values" in done.stderr
+
+
+def test_standard_output_is_judged_window_by_window_once_a_sample_has_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(sample_study, "LEAST_SAMPLED", 100)
+    policy = write_policy(tmp_path)
+    records = [{**record, "visits": place if place >= 20_000 else 1} for place, record in enumerate(people(30_000))]
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    assert run(monkeypatch, "anonymize", policy, source, "-") == 1
+    said = capfdbinary.readouterr()
+    rare = [line for line in said.out.splitlines() if json.loads(line)["visits"] != 1]
+    assert said.out
+    assert len(rare) <= 0.05 * len(records)
+    assert b"what went to standard output before is not the whole" in said.err
+
+
+@pytest.mark.parametrize("method", [(), ("--method", "datafly")])
+def test_methods_are_judged_before_they_begin(
+    method: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, target = write_document(tmp_path, STAFF), tmp_path / "out.csv"
+    source = write_records(tmp_path / "in.csv", staff())
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *method) == 1
+    assert "rare-values: attributes.MonthlyIncome" in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_check_of_a_file_says_what_check_of_a_topic_says_and_asks_no_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_document(tmp_path, STAFF)
+    source = write_records(tmp_path / "in.csv", staff())
+    command = ("check", "-c", policy, "--input", source)
+    assert run(monkeypatch, *command) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "FORBIDS attributes.MonthlyIncome: 350 of 400 records (87.50%)" in text
+    assert "warns attributes.MonthlyIncome: sensitive without a criterion" in text
+    assert "It must not be released." in text
+    assert "`anonymize --accept-risk NAME` releases it all the same" in text
+    assert "Broker" not in text
+    assert run(monkeypatch, *command, "--accept-risk", "rare-values", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert not report["forbids"]
+    accepted = [one for one in report["findings"] if one["severity"] == "accepted"]
+    assert [one["condition"] for one in accepted] == ["rare-values"]
+    assert report["sample"]["whole"]
+    assert report["sample"]["records"] == 400
+
+
+def test_check_counts_all_records_of_a_file_and_forecasts_the_first_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sample_study, "LEAST_SAMPLED", 100)
+    policy = write_policy(tmp_path)
+    records = people(12_000)
+    records[11_990]["age"] = 1000
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    assert run(monkeypatch, "check", "-c", policy, "--input", source, "--json") == 0
+    sample = json.loads(capsys.readouterr().out)["sample"]
+    assert (sample["records"], sample["fit"], sample["individuals"]) == (12_000, 11_999, 11_999)
+    assert [(each["reason"], each["records"]) for each in sample["rejects"]] == [("out-of-range", 1)]
+    assert 0 < sample["forecast"]["records"] < 12_000
+
+
+def test_check_of_a_csv_file_tells_ids_that_differ_in_their_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path)
+    rows = [
+        {
+            "person": f"{'P' if place % 2 else 'p'}{place // 2}",
+            "age": 30,
+            "home.city": "Oslo",
+            "visits": 1,
+            "illness": "flu",
+        }
+        for place in range(60)
+    ]
+    source = write_records(tmp_path / "in.csv", rows)
+    assert run(monkeypatch, "check", "-c", policy, "--input", source) == 0
+    assert "60 of 60 ids differ from another one in case only" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_summary_says_the_reasons_of_suppression_and_warns_of_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path, window={"max_records": 1000, "max_records_per_individual": 2})
+    few, many = people(300), people(300, each=6)
+    for records, warned in ((few, False), (many, True)):
+        source = write_json_lines(tmp_path / "in.jsonl", records)
+        assert run(monkeypatch, "anonymize", policy, source, tmp_path / "out.jsonl") == 0
+        said = capsys.readouterr().err
+        assert ("stream-anon: warning: 200 of 300 records (66.7%) are left out, over-limit 200." in said) is warned
+        assert ("200 suppressed (over-limit 200), 0 rejected" in said) is warned
+        assert ("window.max_records_per_individual: raise it" in said) is warned
+
+
+def test_a_condition_of_brokers_cannot_be_accepted_for_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source = write_policy(tmp_path), write_json_lines(tmp_path / "in.jsonl", people(60))
+    for method in ((), ("--method", "anatomy", "--option", "target=illness")):
+        target = tmp_path / "out.jsonl"
+        assert run(monkeypatch, "anonymize", policy, source, target, *method, "--accept-risk", "brokers") == 2
+        assert "can have no-record-fits, missing-field, rare-values, not brokers" in capsys.readouterr().err

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stream_anon.judging.sample_findings import sample_findings
+from stream_anon.judging.sample_study import Study
+from stream_anon.judging.tally import MOST_LINKABLE, RareValues
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import write_policy
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_share_that_breaks_its_bound_is_not_printed_as_if_it_met_it(within: bool, tmp_path: Path) -> None:
+    above = MOST_LINKABLE + 0.0003
+    shares = (0.0, above) if within else (above, None)
+    rare = RareValues("illness", 503, *shares, values=9, rare=3, accepted=False)
+    found = sample_findings(
+        load_policy(write_policy(tmp_path)), Study(10_000, 60.0, 10_000, 5_000, (), (rare,), None)
+    )
+    (text,) = [finding.text for finding in found if finding.place == "attributes.illness"]
+    assert ("5.03% of its values are held by" if within else "503 of 10,000 sampled records (5.03%) hold") in text
+    assert "fewer than k = 3 individuals" in text
+    assert within or "; at most 5% may pass" in text
