@@ -264,6 +264,6 @@ def test_lists_pass_alike_by_every_way(tmp_path: Path) -> None:
         "parquet": pq.read_table(tmp_path / "in.parquet"),
     }
     for way, records in given.items():
-        anonymizer = Anonymizer(policy)
+        anonymizer = Anonymizer(policy, accept_risks=["rare-values"])  # of five records, each of another person
         (release,) = [*anonymizer.add(records), *anonymizer.close()]
         assert Counter(map(repr, values)) == Counter(repr(record["x"]) for record in release.records), way

@@ -83,7 +83,8 @@ def not_utf8(name: str, form: Format) -> str:
 def _opened(name: str) -> io.BufferedReader:
     """Return an open file, unpacked if its name says that it is compressed."""
     if name == STANDARD:
-        return cast("io.BufferedReader", sys.stdin.buffer)
+        given = sys.stdin.buffer
+        return given if isinstance(given, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", given))
     try:
         file = Path(name).open("rb")  # noqa: SIM115 - whoever reads it closes it
     except OSError as error:

@@ -125,7 +125,7 @@ def document(**sections: Any) -> dict[str, Any]:
         "attributes": {
             "id": {"role": "identifier"},
             "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [5, 10, 20]}},
-            "held": {"role": "sensitive", "type": "string[]"},
+            "held": {"role": "sensitive", "type": "string[]", "accept_linkable": True},
             "row": {"role": "insensitive", "type": "integer", "accept_linkable": True},
         },
         **sections,

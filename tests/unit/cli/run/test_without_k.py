@@ -149,7 +149,7 @@ def test_utility_has_no_class_size_over_k(
 ) -> None:
     policy = _policy(tmp_path)
     source, target = write_json_lines(tmp_path / "in.jsonl", people(60)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--accept-risk", "rare-values") == 0
     capfd.readouterr()
     assert run(monkeypatch, "utility", source, target, "-c", policy, "--json") == 0
     found = json.loads(capfd.readouterr().out)
