@@ -7,8 +7,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from aiokafka.producer.transaction_manager import PidAndEpoch
-
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.protocol import sent_once
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
@@ -20,12 +18,7 @@ class Repeating(sent_once.SentOnce):
     """Lets aiokafka repeat what left without an answer."""
 
     async def _send_once(self, node_id: int, request: Any, **options: Any) -> Any:
-        bumps = request.API_KEY == 26 and self._level >= sent_once.EPOCHS
-        answer = await self._send(node_id, self._with_epoch(request) if bumps else request, **options)
-        if bumps and answer.error_code == 0:
-            self._manager._pid_and_epoch = PidAndEpoch(answer.producer_id, answer.producer_epoch)
-            self._manager._sequence_numbers.clear()
-        return answer
+        return await self._send_with_epoch(node_id, request, options)
 
 
 async def _no_level(*_: object) -> None:

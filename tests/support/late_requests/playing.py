@@ -94,6 +94,7 @@ class _Play:
         self.script = Holding(schedule.key, schedule.number, schedule.moment)
         self.workers: list[WorkerProcess] = []
         self.killed = False
+        self._restarting: asyncio.Task[None] | None = None
         timeouts = _ZOMBIE if schedule.zombie else _SINK_OF
         self.settings: dict[str, Any] = {
             "kafka": {"bootstrap_servers": cluster.lines[0].address, **timeouts},
@@ -112,6 +113,8 @@ class _Play:
         finally:
             for worker in self.workers:
                 worker.kill()
+            if self._restarting is not None:  # or the broker would be started behind the end of its cluster
+                await asyncio.wait([self._restarting])
 
     async def _prepare(self) -> None:
         name, cluster, last = self.stage.name, self.cluster, self.cluster.size

@@ -15,6 +15,7 @@ Batches need neither: brokers tell them apart by their sequence numbers.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -27,8 +28,9 @@ from stream_anon.errors import OutcomeUnknown
 
 EPOCHS = 2
 """The level of transactions from which each transaction has an epoch of its own."""
+FEATURE = "transaction.version"
+"""The feature of a cluster that this level is of."""
 
-_FEATURE = "transaction.version"
 _END = 26
 _ONCE = {24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", _END: "EndTxn", 28: "TxnOffsetCommit"}
 _NOT_KNOWN = (IncompatibleBrokerVersion, NotImplementedError)
@@ -49,7 +51,7 @@ async def transaction_level(
         answer = await client.send(node, Features(), group=group)
     except _NOT_KNOWN:
         return 0
-    return finalized_level(answer, _FEATURE)
+    return finalized_level(answer, FEATURE)
 
 
 class SentOnce:
@@ -94,9 +96,8 @@ class SentOnce:
             return await self._send(node_id, request, **options)
         if self.unanswered:
             raise OutcomeUnknown(self.unanswered)
-        bumps = request.API_KEY == _END and self._level >= EPOCHS
         try:
-            answer = await self._send(node_id, self._with_epoch(request) if bumps else request, **options)
+            return await self._send_with_epoch(node_id, request, options)
         except _NOT_SENT:
             raise
         except asyncio.CancelledError:
@@ -106,7 +107,13 @@ class SentOnce:
             self.unanswered = f"{name} left and was not answered"
             # aiokafka repeats a request after each error of its own, so this is none of them.
             raise OutcomeUnknown(self.unanswered) from None
-        if bumps and answer.error_code == 0:
+
+    async def _send_with_epoch(self, node_id: int, request: Any, options: Mapping[str, Any]) -> Any:
+        """Send a request; an EndTxn gives the producer the epoch of its next transaction, if the cluster can."""
+        if request.API_KEY != _END or self._level < EPOCHS:
+            return await self._send(node_id, request, **options)
+        answer = await self._send(node_id, self._with_epoch(request), **options)
+        if answer.error_code == 0:
             self._manager._pid_and_epoch = PidAndEpoch(answer.producer_id, answer.producer_epoch)  # noqa: SLF001
             self._manager._sequence_numbers.clear()  # noqa: SLF001 - each epoch counts from 0
         return answer

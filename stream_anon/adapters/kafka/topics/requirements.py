@@ -12,7 +12,7 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.protocol.sent_once import EPOCHS, transaction_level
+from stream_anon.adapters.kafka.protocol.sent_once import EPOCHS, FEATURE, transaction_level
 from stream_anon.adapters.kafka.topics.descriptions import (
     ABSENT,
     MAY_NOT,
@@ -52,7 +52,7 @@ class TopicFinding:
     condition
         Set if it forbids a run.
     commands
-        Of Apache Kafka, which mend all that was found of this topic.
+        Of Apache Kafka, which mend all that was found of this topic, or of the brokers.
     """
 
     topic: str
@@ -88,7 +88,7 @@ async def examine(
         If no broker answers.
     """
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
-        findings = await _version(admin) if transactions else []
+        findings = await _version(admin, Tools.of(connection)) if transactions else []
         inputs = await inputs_of(admin, topics)
         names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
         names += [topics.ledger, *_INTERNAL] if transactions else []
@@ -137,7 +137,7 @@ async def largest_batches(connection: Connection, names: Collection[str]) -> dic
 
 
 async def create_ledger(connection: Connection, topics: Topics) -> bool:
-    """Create the ledger if it is missing, with the replicas of the output; return whether it was missing.
+    """Create the ledger if it is missing, with the replicas of the output; return whether this created it.
 
     Raises
     ------
@@ -167,7 +167,10 @@ async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics, tools: Tool
     new = NewTopic(topics.ledger, 1, output.replicas, topic_configs=settings)
     answer = await admin.create_topics([new])
     code = answer.topic_errors[0][1]
-    if code not in (0, TopicAlreadyExistsError.errno):
+    if code == TopicAlreadyExistsError.errno:
+        await asyncio.sleep(0.1)  # somebody made it meanwhile, perhaps by asking for it: it may not be compacted
+        return await _create_ledger(admin, topics, tools)
+    if code != 0:
         raise TopicError(f"{topics.ledger}: cannot be created ({for_code(code).__name__})")
     return True
 
@@ -217,7 +220,7 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> Mapping[
     return found
 
 
-async def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
+async def _version(admin: AIOKafkaAdminClient, tools: Tools) -> list[TopicFinding]:
     """Judge the brokers by the requests they know: since 4.0 TxnOffsetCommit has version 5 (KIP-890)."""
     client = admin._client  # noqa: SLF001 - pinned by a test
     for connection in client._conns.values():  # noqa: SLF001 - as above
@@ -235,9 +238,9 @@ async def _version(admin: AIOKafkaAdminClient) -> list[TopicFinding]:
         return [TopicFinding("", TopicSeverity.OK, f"reachable; transaction.version is {level}")]
     text = (
         f"transaction.version is {level}: only the worker keeps late requests of one transaction out of the next. "
-        "From 2 on the brokers do too: kafka-features.sh upgrade --feature transaction.version=2"
+        "From 2 on the brokers do too"
     )
-    return [TopicFinding("", TopicSeverity.WARNING, text)]
+    return [TopicFinding("", TopicSeverity.WARNING, text, commands=(tools.raise_feature(FEATURE, EPOCHS),))]
 
 
 def _brokers(text: str) -> TopicFinding:

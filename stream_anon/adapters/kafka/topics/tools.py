@@ -1,4 +1,4 @@
-"""The commands of Apache Kafka that create, change and delete topics, as an operator types them."""
+"""The commands of Apache Kafka that mend topics and brokers, as an operator types them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ class Tools:
         added = ",".join(f"{key}={value}" for key, value in settings.items())
         named = ("--entity-type", "topics", "--entity-name", topic)
         return self._command("kafka-configs.sh", "--alter", *named, "--add-config", added)
+
+    def raise_feature(self, feature: str, level: int) -> str:
+        """Return the command with which a cluster agrees on a level of a feature."""
+        return self._command("kafka-features.sh", "upgrade", "--feature", f"{feature}={level}")
 
     def _command(self, tool: str, *words: str) -> str:
         login = ("--command-config", "client.properties") if self.secured else ()

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
@@ -174,4 +175,6 @@ class ProducingSink:
 
     def _cause(self, error: Exception) -> str:
         """Return in words why a step of a transaction broke."""
-        return type(error).__name__
+        # aiokafka wraps most of what ends its sender in an error that says nothing.
+        wrapped = error.__cause__ if type(error) is KafkaError else None
+        return type(wrapped or error).__name__

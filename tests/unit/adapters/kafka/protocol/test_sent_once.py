@@ -52,7 +52,6 @@ OTHERS = {
 NO_ERROR = SimpleNamespace(error_code=0)
 each = pytest.mark.parametrize("request_", OF_TRANSACTIONS.values(), ids=OF_TRANSACTIONS)
 lost = pytest.mark.parametrize("error", [KafkaConnectionError(), RequestTimedOutError(), ValueError()], ids=repr)
-
 unsent = pytest.mark.parametrize(
     "error", [NodeNotReadyError(), IncompatibleBrokerVersion(), NotImplementedError()], ids=repr
 )
@@ -139,9 +138,7 @@ async def test_a_request_that_was_given_up_ends_its_producer(producer: AIOKafkaP
 
 
 @each
-@pytest.mark.parametrize(
-    "error", [NodeNotReadyError(), IncompatibleBrokerVersion(), NotImplementedError()], ids=repr
-)
+@unsent
 async def test_a_request_that_never_left_may_be_sent(
     producer: AIOKafkaProducer, request_: Any, error: Exception
 ) -> None:

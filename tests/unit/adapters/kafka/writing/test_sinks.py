@@ -7,7 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiokafka.errors import NodeNotReadyError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from aiokafka.errors import (
+    KafkaError,
+    NodeNotReadyError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
+)
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
@@ -16,7 +22,7 @@ from stream_anon.adapters.kafka.writing import producing_sink
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.writing.producers import Shipment
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
-from stream_anon.errors import BatchRefused, BrokerError, TopicError
+from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel
 
@@ -178,3 +184,16 @@ async def test_a_refusal_tells_how_much_a_topic_takes_where_its_settings_do_not(
 
 async def test_without_an_answer_it_is_unknown_how_much_a_topic_takes() -> None:
     assert await TransactionalSink(CONNECTION).largest_batches({"out"}) == {}
+
+
+async def test_what_ended_aiokafkas_sender_is_named() -> None:
+    """The error that it wraps most others in says nothing: a lowered transaction.version looked like any fault."""
+
+    async def refused() -> None:
+        raise KafkaError("Unexpected error during batch delivery") from UnsupportedVersionError()
+
+    sink = TransactionalSink(CONNECTION)
+    with pytest.raises(OutcomeUnknown, match=r"^commit: UnsupportedVersionError$"):
+        await sink._within(0.2, "commit", refused())
+    with pytest.raises(OutcomeUnknown, match=r"^commit: TimeoutError$"):
+        await sink._within(0.001, "commit", asyncio.sleep(9))
