@@ -41,7 +41,12 @@ def opened(title: str, heading: str) -> Iterator[str]:
     yield '<meta name="color-scheme" content="light dark">'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield f"<title>{escape(title)}</title>\n<style>\n{style_of_reports()}</style>\n</head>\n<body>"
-    yield f"<h1>{escape(heading)}</h1>"
+    yield f"<h1>{flowing(heading)}</h1>"
+
+
+def flowing(text: str) -> str:
+    """Return a plain text for a page; a line may end behind each slash, as in the path of a file."""
+    return escape(text).replace("/", "/<wbr>")
 
 
 def closed() -> Iterator[str]:

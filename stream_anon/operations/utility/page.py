@@ -8,7 +8,7 @@ from html import escape
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.utility.learning import LearningReport
 from stream_anon.operations.utility.report import SHORT, UtilityReport, percent
-from stream_anon.pages.report import Row, closed, opened, table
+from stream_anon.pages.report import Row, closed, flowing, opened, table
 
 Rows = Iterable[tuple[str, list[str]]]
 Bar = tuple[tuple[str, ...], list[tuple[str, float]]]
@@ -44,7 +44,7 @@ def _table(title: str, headings: list[str], rows: Rows, remarks: Iterable[str] =
 def _section(title: str, lines: Iterable[str], remarks: Iterable[str]) -> Iterator[str]:
     yield f"<section>\n<h2>{escape(title)}</h2>"
     yield from lines
-    yield from (f'<p class="faint">{escape(remark)}</p>' for remark in remarks)
+    yield from (f'<p class="faint">{flowing(remark)}</p>' for remark in remarks)
     yield "</section>"
 
 
