@@ -181,7 +181,7 @@ class Anonymizer:
                 batches = list(batches)
                 self._anonymization.look_ahead(batches)
             for batch in batches:
-                yield from self._releases(self._anonymization.add(batch))
+                yield from self._releases(self._anonymization.add(batch, counted=whole))
         except Exception:
             self._unfinished = False  # whoever iterates was told
             raise

@@ -246,6 +246,7 @@ class Audit:
             trusted=TRUSTED,
             kinds=self._findings.totals(),
             disclosed=self._findings.disclosed,
+            least=self._periods.least,
             periods=periods,
             accepted=dict(sorted(self._periods.accepted.items())),
             removed=self._removed,

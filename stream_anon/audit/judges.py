@@ -183,7 +183,8 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
     asks = [] if asked.shields is msgspec.UNSET else asked.shields
     shields = tuple(Shield(tuple(shield.attributes), shield.k) for shield in asks)
     if not names:  # without a class it is not known which quasi-identifiers there are, and nothing to be judged
-        shields = tuple(Shield((quasi[0].name,), shield.k) for shield in shields[:1]) if asked.k is None else ()
+        some = [(one.name,) for one in quasi[:1]]
+        shields = tuple(Shield(names, shields[0].k) for names in some if shields) if asked.k is None else ()
     widest = max((asked.k or 0, *(shield.k for shield in shields)))
     return Policy(
         attributes=(*identifiers, *quasi, *sensitive),

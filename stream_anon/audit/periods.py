@@ -20,10 +20,24 @@ class _Held:
     judge: Judge
 
 
+def _least(*found: int | None) -> int | None:
+    return min((k for k in found if k is not None), default=None)
+
+
 class Periods:
-    """Collects what certificates say of their policies."""
+    """Collects what certificates say of their policies.
+
+    Attributes
+    ----------
+    accepted
+        Windows by accepted risk.
+    least
+        Least number of individuals in a class of all windows, those of periods that are not kept too; None without
+        a class.
+    """
 
     def __init__(self) -> None:
+        self.least: int | None = None
         self._held: dict[tuple[str, bool, str], _Held] = {}
         self.accepted: Counter[str] = Counter()
 
@@ -31,6 +45,7 @@ class Periods:
         """Record a window and its judge."""
         if len(self.accepted) < _MOST_PERIODS:
             self.accepted.update(set(certificate.accepted))
+        self.least = _least(self.least, certificate.achieved.k)
         key = (judge.promises, judge.on_trust, repr(certificate.asked) if judge.on_trust else "")
         closed, revision = certificate.closed, certificate.revision
         if key not in self._held:
@@ -48,7 +63,7 @@ class Periods:
             first=min(old.first, closed),
             last=max(old.last, closed),
             windows=old.windows + 1,
-            least=min((k for k in (old.least, certificate.achieved.k) if k is not None), default=None),
+            least=_least(old.least, certificate.achieved.k),
         )
 
     def finish(self, given: Judge) -> tuple[tuple[Period, ...], Change | None]:

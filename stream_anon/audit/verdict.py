@@ -235,6 +235,8 @@ class Verdict:
     disclosed
         What the classes of all windows that were judged whole give away of each sensitive attribute. It is no
         violation: only criteria that a policy asks for can be violated.
+    least
+        Least number of individuals in a class of all windows, as certificates say; None without a class.
     """
 
     violations: tuple[Violation, ...]
@@ -249,6 +251,7 @@ class Verdict:
     pending: Change | None = None
     lives: tuple[Life, ...] = ()
     disclosed: Mapping[str, Disclosure] = field(default_factory=dict)
+    least: int | None = None
 
     @property
     def clean(self) -> bool:

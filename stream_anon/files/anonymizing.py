@@ -95,15 +95,12 @@ class Anonymization:
         self._engine = engine or Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
         self._engine.open(SOURCE, 0)
         self._closer = closer or Closer(policy)
-        self._looked_ahead = 0
         self._previous: str | None = None
         self._opened = self._clock.wall()
 
-    def add(self, batch: CodedBatch) -> Iterator[CertifiedRelease]:
-        """Take a batch of source 0; yield the windows it filled."""
-        if self._looked_ahead:
-            self._looked_ahead -= 1
-        else:
+    def add(self, batch: CodedBatch, *, counted: bool = False) -> Iterator[CertifiedRelease]:
+        """Take a batch of source 0, which `look_ahead` has counted or not; yield the windows it filled."""
+        if not counted:
             self._tally.add(batch)
         start = self._clock.monotonic()
         sealed = self._engine.add(batch, start)
@@ -115,7 +112,6 @@ class Anonymization:
         """Count batches before they are added, so that all of them are judged before the first release."""
         for batch in batches:
             self._tally.add(batch)
-        self._looked_ahead += len(batches)
 
     @property
     def rows(self) -> tuple[int, int]:

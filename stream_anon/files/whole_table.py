@@ -80,7 +80,7 @@ class TableAnonymization(Anonymization):
         """Return what the method's options leave unprotected; empty before the release."""
         return self._recoding.warnings
 
-    def add(self, batch: CodedBatch) -> Iterator[CertifiedRelease]:
+    def add(self, batch: CodedBatch, *, counted: bool = False) -> Iterator[CertifiedRelease]:
         """Take a batch of source 0; yield nothing: the table is not whole yet.
 
         Raises
@@ -88,6 +88,6 @@ class TableAnonymization(Anonymization):
         InputError
             If there are more records than a table may have.
         """
-        for _ in super().add(batch):
+        for _ in super().add(batch, counted=counted):
             raise InputError(f"a method takes a file of at most {MOST_RECORDS:,} records as one table")
         yield from ()

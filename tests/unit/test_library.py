@@ -184,6 +184,21 @@ def test_a_list_is_judged_as_a_whole_and_a_stream_as_far_as_it_came(tmp_path: Pa
         list(Anonymizer(policy).add(iter(records)))
 
 
+def test_records_after_a_list_that_was_refused_are_judged_like_others(tmp_path: Path) -> None:
+    anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
+
+    def visited(count: int, rare: int, first: int = 100) -> list[dict[str, object]]:
+        return [
+            {**record, "visits": first + place if place < rare else 1} for place, record in enumerate(people(count))
+        ]
+
+    with pytest.raises(Refused, match="rare-values"):
+        list(anonymizer.add(visited(4000, 240)))
+    assert list(anonymizer.add(visited(2000, 0)))  # of all that came 4 % are rare
+    with pytest.raises(Refused, match="rare-values"):
+        list(anonymizer.add(iter(visited(3000, 3000, first=10_000))))
+
+
 def test_a_window_without_a_released_record_is_not_judged(tmp_path: Path) -> None:
     anonymizer = Anonymizer(Policy.load(write_policy(tmp_path)))
     assert list(anonymizer.add([{**record, "age": None} for record in people(2)])) == []

@@ -21,7 +21,7 @@ from stream_anon.audit.verdict import Change, Verdict, Violation
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import AuditReport, Wanted
-from stream_anon.operations.audit.report import as_json, asked_of, figures_of, iso, least_of
+from stream_anon.operations.audit.report import as_json, asked_of, figures_of, iso
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.ports import Clock
 
@@ -112,7 +112,7 @@ def _holds(report: AuditReport) -> bool:
 
 def _conclusion(report: AuditReport) -> str:
     """Return what was asked and what holds; for a release without violations, or one that falls short of --k."""
-    least, asked = least_of(report), asked_of(report)
+    least, asked = report.verdict.least, asked_of(report)
     own = _asked_by_policies(report)
     if least is None:
         return "no violation found: no class was released"

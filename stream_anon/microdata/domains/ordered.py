@@ -47,6 +47,8 @@ class OrderedDomain(Domain):
         for label in self.order:
             if BETWEEN in label:
                 raise SettingsError(self.key, f"no category may hold {BETWEEN!r}, which stands between two")
+            if label.startswith("."):  # "a...b" could be of "a" and ".b", or of "a." and "b"
+                raise SettingsError(self.key, "no category may begin with a dot, as what stands between two ends")
         self._tree  # noqa: B018 - refuses what cannot be numbered
 
     @cached_property
@@ -101,9 +103,10 @@ class OrderedDomain(Domain):
             return None
         if published == ROOT_LABEL:
             return 0, self.size - 1
-        first, _, last = published.partition(BETWEEN)
+        # The last dots part them: a category may end with a dot, and none begins with one.
+        first, _, last = published.rpartition(BETWEEN)
         codes = self.labels()
-        low, high = codes.get(first), codes.get(last or first)
+        low, high = codes.get(first or last), codes.get(last)
         if low is None or high is None or low > high or self.publish(low, high) != published:
             return None
         return low, high

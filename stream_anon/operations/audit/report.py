@@ -38,12 +38,7 @@ class Asked:
 def asked_of(report: AuditReport) -> Asked | None:
     """Return what the command line asked for; None if it asked for nothing."""
     k = report.wanted.overrides.get("privacy", {}).get("k")
-    return None if k is None else Asked(k, least_of(report))
-
-
-def least_of(report: AuditReport) -> int | None:
-    """Return the least number of individuals in a class of all audited windows; None without a class."""
-    return min((each.least for each in report.verdict.periods if each.least is not None), default=None)
+    return None if k is None else Asked(k, report.verdict.least)
 
 
 def as_json(report: AuditReport) -> dict[str, Any]:

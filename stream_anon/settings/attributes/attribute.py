@@ -32,8 +32,8 @@ anyway.
 numbers, and a class publishes the range from its least to its greatest category, such as `primary..bachelor`: both
 ends are true values of somebody in the class, as those of `publish: tight` are. One category alone is published
 as itself, all of them as `"*"`. `hierarchy: {ordered: [...]}` publishes fixed groups of neighbours instead. No
-category of an `order` may hold `..`. Methods and `engine.name: full-domain` join its neighbours two by two, level
-by level.
+category of an `order` may hold `..` or begin with a dot. Methods and `engine.name: full-domain` join its neighbours
+two by two, level by level.
 
 `min_level` counts as `engine.levels` do: with `min_level: 2` nothing is published finer than the node of level 2
 around a value, on every engine. This costs loss but suppresses nobody. A missing value stays null below the root.

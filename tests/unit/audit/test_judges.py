@@ -20,6 +20,7 @@ from stream_anon.privacy.certificate import (
     Asked,
     AskedCloseness,
     AskedRecursion,
+    AskedShield,
     AskedSpread,
     Certificate,
     certificate_parts,
@@ -195,6 +196,16 @@ def test_a_stand_in_takes_its_names_from_the_first_class_and_else_from_the_given
     given = [a.name for a in GIVEN.quasi_identifiers]
     assert [a.name for a in empty.quasi_identifiers] == [name for name in given if name != "plan"]
     assert [a.name for a in empty.attributes if isinstance(a, Identifier)] == ["person"]
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_a_window_without_a_class_that_leaves_no_quasi_identifier_is_told(k: int | None) -> None:
+    findings = Findings()
+    every = {attribute.name: 2 for attribute in GIVEN.quasi_identifiers}
+    asked = Asked(k, 1.0, every, shields=[AskedShield(list(every), 3)])
+    certificate = _certificate(classes=[], asked=asked)
+    assert Judges(GIVEN, findings).stand_in(certificate).policy is GIVEN
+    assert _found(findings) == [(Kind.WRONG_CRITERIA, certificate.batch)]
 
 
 def test_a_stand_in_has_windows_of_k_records_within_the_limits_of_a_policy() -> None:

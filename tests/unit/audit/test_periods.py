@@ -110,3 +110,14 @@ def test_no_more_periods_and_risks_are_kept_than_there_is_room_for(monkeypatch: 
         found, _ = periods.finish(_judge(OLD))
         assert [(period.k, period.windows) for period in found] == [(3, turn + 1), (4, turn + 1)]
     assert periods.accepted == {"risk-0": 1, "risk-1": 1}
+
+
+def test_the_smallest_class_counts_also_where_there_is_no_room_for_its_period(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(periods_module, "_MOST_PERIODS", 1)
+    periods = Periods()
+    assert periods.least is None
+    for minute, k in enumerate((5, 3, 4)):
+        periods.add(_certificate(ward_policy(k=k), minute), _judge(ward_policy(k=k)))
+    assert periods.least == 3

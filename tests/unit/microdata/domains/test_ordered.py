@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,15 @@ def test_a_category_may_have_a_type_and_a_range_of_it_is_text() -> None:
     assert [stages.read(2), stages.read("2..3"), stages.read("2")] == [(1, 1), (1, 2), None]
 
 
+def test_categories_that_end_with_a_dot_are_read_back_and_no_two_ranges_are_published_alike() -> None:
+    order = ("no degree", "B", "B.Sc.", "M.", "M", "Ph.D.")
+    domain = OrderedDomain(order)
+    ranges = list(combinations_with_replacement(range(len(order)), 2))
+    published = {domain.publish(*ends): ends for ends in ranges}
+    assert len(published) == len(ranges)
+    assert {text: domain.read(text) for text in published} == published
+
+
 def test_levels_join_neighbours_two_by_two() -> None:
     nodes = OrderedDomain(DEGREES).by_nodes()
     assert [nodes.publish(*nodes.node_at(1, level)) for level in range(4)] == [
@@ -53,7 +63,7 @@ def test_levels_join_neighbours_two_by_two() -> None:
     ]
 
 
-@pytest.mark.parametrize("wrong", [["a", "a"], ["a", "b..c"], ["a", "*"], ["a", ""], ["a"]])
+@pytest.mark.parametrize("wrong", [["a", "a"], ["a", "b..c"], ["a", "*"], ["a", ""], ["a"], ["a", ".b"]])
 def test_an_order_that_cannot_be_told_from_its_ranges_is_refused(wrong: list[str], tmp_path: Path) -> None:
     policy = _with(tmp_path, {"order": wrong})
     with pytest.raises(SettingsError, match=r"attributes\.degree"):
