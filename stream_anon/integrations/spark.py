@@ -126,7 +126,7 @@ def release_dataframe(
     making = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
     parts, origin = making / "parts", secrets.token_hex(8)
     read, accepted = _declared(frame, policy), conditions_of(accept_risks)
-    _judge(read, policy, accepted)
+    judged = _judge(read, policy, accepted)
     dealt = read.repartition(groups, _dealt_by(_together(read, policy)))
     numbered = dealt.toDF(*(f"c{place}" for place in range(len(read.columns))))
     try:
@@ -134,7 +134,9 @@ def release_dataframe(
         making.mkdir(mode=0o700, parents=True)
         releases = ReleaseFolder(parts, policy, origin)
         # 2. Each part is made by a task that came to its end, because what tasks say is collected.
-        numbered.mapInArrow(_task(parts, policy, origin, read.columns, accepted), "part bigint").collect()
+        numbered.mapInArrow(
+            _task(parts, policy, origin, read.columns, accepted, judged=judged), "part bigint"
+        ).collect()
         if any(releases.stored(_part(number)) is None for number in range(groups)):
             raise InputError(f"{final}: not all parts are there, do all executors share the file system?")
         # 3. The name appears, with all parts.
@@ -148,14 +150,18 @@ def release_dataframe(
     return [one for one in map(whole.stored, map(_part, range(groups))) if one is not None]
 
 
-def _judge(frame: Any, policy: Policy, accepted: Collection[Condition]) -> None:
-    """Raise Refused if a sample of a DataFrame must not be released. Nothing of it is left then."""
+def _judge(frame: Any, policy: Policy, accepted: Collection[Condition]) -> bool:
+    """Raise Refused if a sample of a DataFrame must not be released; return whether it has judged rare values.
+
+    In a sample of fewer individuals than k every value is rare, so none counts. Each part is judged by itself then.
+    """
     drawn = frame.orderBy(functions.rand()).limit(sampled_by(policy)).toArrow()
     tally = Tally(policy)
     for batch in IncomingReader(policy, drawn):
         tally.add(batch)
     # Rejects never stop a host: where nothing fits, nothing is released.
     raise_if_forbidden(policy, tally, {*accepted, Condition.NO_RECORD_FITS}, OF_CALL)
+    return tally.counts().individuals >= policy.crowd
 
 
 def _dealt_by(columns: list[Any]) -> Any:
@@ -172,7 +178,13 @@ def _part(number: int) -> str:
 
 
 def _task(
-    parts: Path, policy: Policy, origin: str, names: list[str], accepted: Collection[Condition] = ()
+    parts: Path,
+    policy: Policy,
+    origin: str,
+    names: list[str],
+    accepted: Collection[Condition] = (),
+    *,
+    judged: bool = True,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what releases the rows of one task and yields its number.
 
@@ -180,6 +192,8 @@ def _task(
     ----------
     names
         Of the columns: Spark hands none with a dot to a function.
+    judged
+        Whether a sample of all rows has been judged.
     """
 
     def released(pieces: Iterator[Any]) -> Iterator[Any]:
@@ -193,7 +207,7 @@ def _task(
         named = (pa.RecordBatch.from_arrays(piece.columns, names) for piece in pieces)
         first = next(named, None)
         rows = () if first is None else pa.RecordBatchReader.from_batches(first.schema, chain([first], named))
-        releases = ReleaseFolder(parts, policy, origin, accept_risks=accepted, judged=True)
+        releases = ReleaseFolder(parts, policy, origin, accept_risks=accepted, judged=judged)
         releases.release(_part(number), rows)
         yield pa.RecordBatch.from_pydict({"part": [number]})
 

@@ -254,6 +254,17 @@ def test_a_table_that_a_condition_forbids_leaves_no_folder_unless_somebody_accep
     assert all(one.report["accepted_risks"] == ["rare-values"] and audited(path, one) for one in made)
 
 
+def test_each_part_is_judged_by_itself_if_the_sample_holds_fewer_people_than_k(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_host, "sampled_by", lambda _: 2)
+    policy = Policy.load(write_policy(tmp_path, **SEEDED))
+    rare = table_of(spark, tmp_path).withColumn("visits", sql.functions.monotonically_increasing_id())
+    with pytest.raises(Exception, match=r"rare-values: attributes\.visits"):
+        spark_host.release_dataframe(rare, policy, tmp_path / "released", groups=2)
+    assert not list(tmp_path.glob("*released*"))
+
+
 def test_a_value_that_is_rare_in_each_group_and_common_in_the_table_is_released(spark: Any, tmp_path: Path) -> None:
     # 100 values of four people each: in four groups most of them are held by one or two people of a group.
     policy, number = Policy.load(write_policy(tmp_path, **SEEDED)), sql.functions.monotonically_increasing_id()
