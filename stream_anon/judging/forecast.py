@@ -30,8 +30,8 @@ class Forecast:
     Parameters
     ----------
     windows
-        Windows that it filled. The last one is cut off by the end of a sample, and counts only if there is no other;
-        that of a file counts, since a release ends there too.
+        Windows that it filled. The last one is cut off by the end of a sample, and counts only if there is no
+        other; that of a file of which all records were replayed counts, since its release ends there too.
     whole
         False if the only window is one that the end of a sample cut off: a run's windows hold more.
     above
