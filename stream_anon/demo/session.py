@@ -40,7 +40,7 @@ class Phase(StrEnum):
     """What the demo is doing."""
 
     STARTING = "starting the engine"
-    COMPILING = "compiling kernels, once after an install"
+    COMPILING = "compiling kernels; this takes a minute or two"
     JOINING = "joining the consumer group"
     STREAMING = "streaming"
     STOPPING = "stopping the service"

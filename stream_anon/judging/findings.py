@@ -15,7 +15,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 class Severity(StrEnum):
     """How grave a finding is."""
 
-    FORBIDS = "forbids"  # no run may start
+    FORBIDS = "forbids"  # no run may start, and no file may be released
     ACCEPTED = "accepted"  # it forbids a run, but somebody has accepted it by name
     WARNS = "warns"  # somebody should know
     NOTES = "notes"  # nothing is wrong, but something is less or different than one might expect
@@ -23,14 +23,14 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to know before a run.
+    """Something to know before a run or a release.
 
     Parameters
     ----------
     place
         A setting, a topic or an attribute.
     condition
-        The name under which it can be accepted, if it forbids a run.
+        The name under which it can be accepted, if it forbids something.
     commands
         Of Apache Kafka, which mend what was found of the topic.
     """

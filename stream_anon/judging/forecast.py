@@ -25,15 +25,15 @@ Outcome = tuple[SealedWindow, Release]
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What the engine makes of the sample.
+    """What the engine makes of a sample, or of all records of a file.
 
     Parameters
     ----------
     windows
-        Windows that it filled. The last one is cut off by the end of the sample and counts only if there is no
-        other.
+        Windows that it filled. The last one is cut off by the end of a sample, and counts only if there is no
+        other; that of a file of which all records were replayed counts, since its release ends there too.
     whole
-        False if that window is the only one: a run's windows hold more.
+        False if the only window is one that the end of a sample cut off: a run's windows hold more.
     above
         Windows that suppress more records than `max_suppressed`.
     short

@@ -13,7 +13,7 @@ from stream_anon.measures.window_leakage import least_told
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
-from stream_anon.rounding import in_percent
+from stream_anon.rounding import exactly, in_percent
 
 MANY_REJECTS = 0.05
 MANY_OVER_LIMIT = 0.01
@@ -62,12 +62,21 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     if study.fit >= FEWEST_RECORDS:
         found += _singling(study)
     if study.rejected_share > MANY_REJECTS:
-        fate = "rejected" if study.whole else "dead letters"
-        found.append(warning("input", f"{study.rejected_share:.1%} of the records would be {fate}"))
+        found.append(warning("input", _many_rejects(study)))
     if study.forecast is not None:
         found += _forecast_findings(policy, study.forecast)
     found += [_alike(study, name, given) for name, given in study.given_away.items() if given.alike]
     return sorted(found, key=lambda finding: finding.severity is not Severity.FORBIDS)
+
+
+def _many_rejects(study: Study) -> str:
+    share = in_percent(study.rejected_share, bound=MANY_REJECTS)
+    if not study.whole:
+        return f"{share} of the records would be dead letters"
+    return (
+        f"{share} of the records would be rejected: above {exactly(MANY_REJECTS)} `anonymize` writes no output, "
+        "unless --max-rejected allows more. `anonymize --rejects FILE` lists their lines"
+    )
 
 
 def _seldom(study: Study, field: MissingValues) -> Finding:

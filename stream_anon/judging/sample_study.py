@@ -1,4 +1,4 @@
-"""What a sample of the input says about a run: pure functions of a policy and raw values.
+"""What a sample says about a run, or a table about its release: pure functions of a policy and records.
 
 The engine itself makes the forecast, on the sample in order of time. Nothing that leaves here holds a person's
 value: only counts, shares, and names that the policy declares.
@@ -136,8 +136,7 @@ def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[b
     """Return what all records of a table tell about its release; see `study`.
 
     All of them are counted. The forecast and people who are singled out are of the first ones, as many as a sample
-    has.
-    A policy that names a method has no windows, and no forecast.
+    has. A policy that names a method has no windows, and no forecast.
 
     Parameters
     ----------

@@ -59,7 +59,11 @@ class RecordSample:
     def require_records(self) -> None:
         """Raise InputError if no record fits the policy."""
         if not len(self.batch):
-            raise InputError(f"{self.source}: holds no record that fits the policy; {len(self):,} do not")
+            raise InputError(
+                f"{self.source}: holds no record that fits the policy; {len(self):,} do not"
+                if len(self)
+                else f"{self.source}: holds no record"
+            )
 
 
 def sample_of_file(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _BLOCK = 1 << 16
-_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[[ \t\r\n]*(?:\{|\Z)")
+_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[[ \t\r\n]*(?:\{|\]?[ \t\r\n]*\Z)")
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[")
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 _BLANK = b" \t\r\n"
@@ -22,7 +22,7 @@ _QUOTE, _BACKSLASH = ord('"'), ord("\\")
 
 
 def array_begins(begin: bytes) -> bool:
-    """Return whether the first bytes of a file begin an array of objects; of a pipe there may be few."""
+    """Return whether the first bytes of a file begin an array of objects or an empty one; a pipe may give few."""
     return _BEGIN.match(begin) is not None
 
 

@@ -133,7 +133,7 @@ def read_sample(path: Path, most: int = MOST_RECORDS) -> FieldSample:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if sample.records == 0:
-        raise InputError(f"{path}: holds no record")
+        raise InputError(f"{path}: holds no record that can be read")
     return sample
 
 

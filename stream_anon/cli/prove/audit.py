@@ -113,7 +113,7 @@ def _holds(report: AuditReport) -> bool:
 def _conclusion(report: AuditReport) -> str:
     """Return what was asked and what holds; for a release without violations, or one that falls short of --k."""
     least, asked = report.verdict.least, asked_of(report)
-    own = _asked_by_policies(report)
+    own = _promised(report)
     if least is None:
         return "no violation found: no class was released"
     if asked is not None and not asked.holds:
@@ -129,7 +129,7 @@ def _conclusion(report: AuditReport) -> str:
     return f"no violation found: every class has at least {least} individuals; its policy asks for k {own}{other}"
 
 
-def _asked_by_policies(report: AuditReport) -> str:
+def _promised(report: AuditReport) -> str:
     asked = {period.k for period in report.verdict.periods}
     return ", ".join(k_in_words(k) for k in sorted(asked, key=lambda k: k or 0))
 
@@ -144,7 +144,7 @@ def _summary(report: AuditReport) -> Table:
     if periods:
         first, last = min(period.first for period in periods), max(period.last for period in periods)
         table.add_row("period", f"{first} to {last}")
-        table.add_row("k asked", _asked_by_policies(report))
+        table.add_row("k promised", _promised(report))
     table.add_row("audited", iso(report.ended))
     trust = f", {counts.on_trust:,} of them on trust" if counts.on_trust else ""
     table.add_row("windows", f"{counts.windows:,}{trust} ({counts.parts:,} certificate parts)")

@@ -68,4 +68,5 @@ def audit_release(
         raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:
         raise typer.Exit(audit.audit_files(config, output, certificates, options))
-    raise SettingsError("audit", "give --config; for files --output and --certificates as well")
+    missing = "--config" if config is None else "--output" if output is None else "--certificates"
+    raise SettingsError("audit", f"give {missing} as well; files need --config, --output and --certificates")

@@ -24,7 +24,7 @@ WINDOWS_TO_JUDGE = 5  # before there is a hint about all of them
 HALF_EMPTY = 0.5
 MOST_PLACES = 1000
 MOST_NAMED = 8  # places in a warning
-STARTING, COMPILING = "starting", "compiling kernels, once after an install"
+STARTING, COMPILING = "starting", "compiling kernels; this takes a minute or two"
 THROTTLED = {
     e.Throttle.BROKER: "the brokers' quotas hold this client back",
     e.Throttle.PROCESSOR: "the limit on processor time holds this service back",

@@ -23,3 +23,12 @@ def test_a_share_that_breaks_its_bound_is_not_printed_as_if_it_met_it(within: bo
     assert ("5.03% of its values are held by" if within else "503 of 10,000 sampled records (5.03%) hold") in text
     assert "fewer than k = 3 individuals" in text
     assert within or "; at most 5% may pass" in text
+
+
+def test_a_check_of_a_file_says_that_so_many_rejects_leave_it_without_output(tmp_path: Path) -> None:
+    found = sample_findings(
+        load_policy(write_policy(tmp_path)), Study(1_000, 0.0, 949, 949, (), (), None, whole=True)
+    )
+    (text,) = [finding.text for finding in found if finding.place == "input"]
+    assert text.startswith("5.1% of the records would be rejected: above 5% `anonymize` writes no output")
+    assert "--max-rejected" in text

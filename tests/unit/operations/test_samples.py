@@ -10,9 +10,10 @@ import pytest
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
+from stream_anon.errors import InputError
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, study
-from stream_anon.operations.samples import without_ignored
+from stream_anon.operations.samples import sample_of_file, without_ignored
 from stream_anon.service.starting.schema_findings import reader_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
@@ -70,3 +71,17 @@ async def test_a_sample_is_without_what_the_outputs_format_could_not_hold(tmp_pa
     found = study(policy, sample, codec)
     assert (found.records, found.fit) == (2, 1)
     assert [(each.reason, each.records) for each in found.rejects] == [("out-of-range", 1)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"), [("", "holds no record"), ("{}\n", "holds no record that fits the policy; 1 do not")]
+)
+def test_a_sample_of_no_record_is_told_from_one_of_records_that_do_not_fit(
+    lines: str, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(lines)
+    sample = sample_of_file(load_policy(write_policy(tmp_path)), str(path))
+    with pytest.raises(InputError) as error:
+        sample.require_records()
+    assert str(error.value) == f"{path}: {told}"

@@ -254,6 +254,12 @@ def test_a_line_beyond_the_limit_is_told_by_its_number(monkeypatch: pytest.Monke
         list(lines_of(io.BytesIO(b"ab\nabcd\n"), "a"))
 
 
+@pytest.mark.parametrize("array", [b"[]", b" [ ]\n", b"\xef\xbb\xbf[\r\n]\r\n\r\n"])
+def test_an_empty_array_holds_no_record(array: bytes, tmp_path: Path) -> None:
+    with open_records(_file(tmp_path, "a.json", array), Format.JSONL) as file:
+        assert not file.read().strip()
+
+
 def test_arrays_of_other_things_stay_lines(tmp_path: Path) -> None:
     name = _file(tmp_path, "a.jsonl", b"[1, 2]\n[]\n")
     with open_records(name, Format.JSONL) as file:

@@ -328,7 +328,7 @@ def test_standard_input_is_read_where_a_dash_stands_for_the_file(
 ) -> None:
     rows = "".join(f"p{i},{i % 10},Oslo,1,flu\n" for i in range(40))
     text = f"person,age,home.city,visits,illness\n{rows}".encode()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text))))
     assert run(monkeypatch, "leakage", write_policy(tmp_path), "--input", "-", "--format", "csv") == 0
     assert "standard input: 40 individuals in 40 records" in capsys.readouterr().out
 

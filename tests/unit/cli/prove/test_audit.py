@@ -266,3 +266,13 @@ def test_ranges_and_words_are_published_and_read_back_by_an_audit(
     assert _audit(monkeypatch, policy, target, proof) == 0
     target.write_text(text.replace("house a floor", "house a flat"))
     assert _audit(monkeypatch, policy, target, proof) == 1
+
+
+@pytest.mark.parametrize("given", [("--config", "--output"), ("--config", "--certificates"), ("--output",), ()])
+def test_an_audit_names_the_option_that_it_lacks(
+    given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_policy(tmp_path)
+    assert run(monkeypatch, "audit", *(each for option in given for each in (option, policy))) == 2
+    lacks = next(each for each in ("--config", "--output", "--certificates") if each not in given)
+    assert f"give {lacks}" in capsys.readouterr().err

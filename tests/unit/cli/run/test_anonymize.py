@@ -94,7 +94,7 @@ def csv_text(count: int) -> str:
 
 
 def piped(monkeypatch: pytest.MonkeyPatch, text: str, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
     return run(monkeypatch, "anonymize", *arguments, "-", "-")
 
 

@@ -319,7 +319,7 @@ def test_a_thousand_partitions_make_a_short_line(observed: Observed) -> None:
 def test_readiness_is_told_when_the_worker_is_ready(observed: Observed) -> None:
     assert observed.board.readiness() == (False, "starting")
     observed.tell(e.KernelsCompiling())
-    assert observed.board.readiness() == (False, "compiling kernels, once after an install")
+    assert observed.board.readiness() == (False, "compiling kernels; this takes a minute or two")
     observed.tell(e.KernelsCompiled(85.0))
     assert observed.board.readiness() == (False, "starting")
     observed.tell(e.ReadinessChanged(True))
