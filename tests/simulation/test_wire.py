@@ -23,7 +23,7 @@ from tests.simulation.wire.storm import run
 from tests.simulation.wire.weather import Weather
 from tests.simulation.wire.worker import LEDGER
 
-RUNS = int(os.environ.get("STREAM_ANON_WIRE_RUNS", "3000"))
+RUNS = int(os.environ.get("STREAM_ANON_WIRE_RUNS", "2000"))
 """Seeds of `make soak`; each takes a tenth of a second of one core."""
 _SHORT, _AT_ONCE = 300, 25
 
