@@ -140,6 +140,11 @@ def test_a_block_that_publishes_nothing_leaves_no_compressed_file(tmp_path: Path
         ("a.parquet.gz", b"x", "Parquet is compressed in itself"),
         ("absent.csv.gz", None, "cannot be opened"),
     ],
+    # Compressed bytes hold the time, and are no name for a test.
+    ids=[
+        *("cut-off jsonl.gz", "cut-off csv.gz", "not compressed", "damaged", "compressed", "zip", "utf-16"),
+        *("cut-off array", "two arrays", "tabs", "cp1252", "cp850", "parquet.gz", "absent"),
+    ],
 )
 def test_what_cannot_be_read_is_told_in_words(
     name: str, content: bytes | None, message: str, tmp_path: Path
