@@ -34,7 +34,7 @@ attributes:
   visited: {role: quasi-identifier, date: {format: "%Y-%m-%d", min: 2025-01-01, max: 2026-12-31}}
   department: {role: insensitive, type: string, accept_linkable: true}
   diagnosis: {role: sensitive, type: string}
-  cost: {role: sensitive, type: number}
+  cost: {role: sensitive, type: number, accept_linkable: true}
 """
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet")
 _PIECE = 100_000
