@@ -184,7 +184,7 @@ def _task(
     names: list[str],
     accepted: Collection[Condition] = (),
     *,
-    judged: bool = True,
+    judged: bool = False,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what releases the rows of one task and yields its number.
 
