@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_anon.adapters.avro import operations as op
 from stream_anon.adapters.avro.schemas import LOGICAL, RECORDS, Schema
+from stream_anon.adapters.avro.verifying import verify
 from stream_anon.adapters.writing.literals import UNREADABLE
 from stream_anon.adapters.writing.numbers import MOST_SCALE
 from stream_anon.adapters.writing.wanted import EVERYTHING, Wanted, wanted_below
@@ -49,12 +50,15 @@ def program_of(schema: Schema, paths: Sequence[tuple[str, ...]]) -> op.Program:
     Raises
     ------
     InputError
-        If the schema takes more than `MOST_STEPS` steps, or a part of it is not as Avro says.
+        If the schema takes more than `MOST_STEPS` steps, a part of it is not as Avro says, or the program is not
+        sound; see `verifying.verify`.
     """
     try:
-        return _Compiler(schema).program(wanted_below(paths))
+        program = _Compiler(schema).program(wanted_below(paths))
+        verify(program)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"this is no Avro schema ({type(error).__name__})") from None
+    return program
 
 
 class _Compiler:

@@ -44,6 +44,15 @@ The others are written as scalars are.
 ONE, MANY, MAP = range(3)
 """How often a field may occur."""
 
+SPECIAL_FIELDS = {
+    TIMESTAMP: {1: INT_64, 2: INT_32},
+    DURATION: {1: INT_64, 2: INT_32},
+    DATE: {1: INT_32, 2: INT_32, 3: INT_32},
+    DECIMAL_TEXT: {1: STRING},
+    DECIMAL: {1: BYTES, 2: UINT_32, 3: INT_32},
+}
+"""What the kernel takes to be in messages of these kinds: what each field holds, by its number."""
+
 KIND, FIRST_FIELD, FIELDS = range(3)
 """The columns of a message."""
 

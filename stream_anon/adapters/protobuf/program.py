@@ -10,6 +10,7 @@ import numpy as np
 from google.protobuf.descriptor import FieldDescriptor as Of
 
 from stream_anon.adapters.protobuf import operations as op
+from stream_anon.adapters.protobuf.verifying import verify
 from stream_anon.adapters.writing.wanted import EVERYTHING, TOLD, Wanted, Wants, wanted_below
 from stream_anon.errors import InputError
 from stream_anon.microdata.keys import PADDING, padded_words
@@ -26,14 +27,6 @@ _KINDS = {
     "google.type.Date": op.DATE,
     "google.type.Decimal": op.DECIMAL_TEXT,
     "confluent.type.Decimal": op.DECIMAL,
-}
-# What the kernel takes to be in these messages, by number.
-_SPECIAL = {
-    op.TIMESTAMP: {1: op.INT_64, 2: op.INT_32},
-    op.DURATION: {1: op.INT_64, 2: op.INT_32},
-    op.DATE: {1: op.INT_32, 2: op.INT_32, 3: op.INT_32},
-    op.DECIMAL_TEXT: {1: op.STRING},
-    op.DECIMAL: {1: op.BYTES, 2: op.UINT_32, 3: op.INT_32},
 }
 _SCALARS = {
     Of.TYPE_INT32: (op.INT_32, op.VARINT),
@@ -72,9 +65,11 @@ def program_of(message: Any, paths: Sequence[tuple[str, ...]], told: Sequence[tu
     Raises
     ------
     InputError
-        If more than `MOST_FIELDS` fields are read.
+        If more than `MOST_FIELDS` fields are read, or the program is not sound; see `verifying.verify`.
     """
-    return _Compiler().program(message, wanted_below(paths, told))
+    program = _Compiler().program(message, wanted_below(paths, told))
+    verify(program)
+    return program
 
 
 class _Compiler:
@@ -179,4 +174,4 @@ def _kind_of(message: Any) -> int:
     if kind == op.VALUE:
         return kind if len(message.fields) == 1 else op.OBJECT
     held = {f.number: -1 if f.is_repeated else _SCALARS[f.type][0] for f in message.fields}
-    return kind if kind == op.OBJECT or held == _SPECIAL[kind] else op.OBJECT
+    return kind if kind == op.OBJECT or held == op.SPECIAL_FIELDS[kind] else op.OBJECT

@@ -29,8 +29,8 @@ from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 MOST_MESSAGES = 10_000
 """Of a schema, with those within others and without those that it imports."""
 
-Places = tuple["Places", ...]
-"""The places of messages: for each one, in order, those of the messages within it."""
+Places = tuple["Places | None", ...]
+"""The places of messages: for each one, in order, those of the messages within it; None of an entry of a map."""
 
 _SECONDS = 30
 _ONE_AT_A_TIME = threading.Lock()  # several at once could take more memory than a pod has
@@ -111,13 +111,13 @@ class Messages:
     @property
     def by_name(self) -> dict[int | str, tuple[int, ...]]:
         """Return the places of messages that are not within others, by their names without the package."""
-        return {message.name: (place,) for place, message in enumerate(self._by_place)}
+        return {one.name: (place,) for place, one in enumerate(self._by_place) if not _is_entry(one)}
 
     @property
     def by_number(self) -> dict[int | str, tuple[int, ...]]:
-        """Return the places of all messages by numbers, which go by the messages' full names."""
+        """Return the places of all messages by numbers, which go by full names; entries of maps count too."""
         named = sorted(_named(self._by_place, "", ()))
-        return {number: place for number, (_, place) in enumerate(named)}
+        return {number: place for number, (_, place, is_entry) in enumerate(named) if not is_entry}
 
     def at(self, indexes: Sequence[int]) -> Any:
         """Return the descriptor of a message; it keeps what it belongs to alive.
@@ -130,12 +130,12 @@ class Messages:
         Raises
         ------
         InputError
-            If there is no such message.
+            If there is no such message, or it is but the entry of a map.
         """
         messages, by_place = self._file.message_types_by_name, self._by_place
         found: Any = None
         for index in indexes:
-            if not 0 <= index < len(by_place):
+            if not 0 <= index < len(by_place) or _is_entry(by_place[index]):
                 raise InputError("the Protobuf schema has no such message")
             found = messages[by_place[index].name]
             messages, by_place = found.nested_types_by_name, by_place[index].nested_type
@@ -186,14 +186,21 @@ def _count(messages: Iterable[Any]) -> int:
     return sum(1 + _count(message.nested_type) for message in messages)
 
 
+def _is_entry(message: Any) -> bool:
+    """Return whether a message is one that protoc makes up for a map; no record is one."""
+    return bool(message.options.map_entry)
+
+
 def _places(messages: Iterable[Any]) -> Places:
-    return tuple(_places(message.nested_type) for message in messages)
+    return tuple(None if _is_entry(message) else _places(message.nested_type) for message in messages)
 
 
-def _named(messages: Iterable[Any], around: str, place: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the name and the place of each message."""
+def _named(
+    messages: Iterable[Any], around: str, place: tuple[int, ...]
+) -> Iterator[tuple[str, tuple[int, ...], bool]]:
+    """Yield the name and the place of each message, and whether it is an entry."""
     for index, message in enumerate(messages):
-        yield around + message.name, (*place, index)
+        yield around + message.name, (*place, index), _is_entry(message)
         yield from _named(message.nested_type, f"{around}{message.name}.", (*place, index))
 
 

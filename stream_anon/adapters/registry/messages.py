@@ -17,8 +17,8 @@ Place = tuple[int, ...]
 """Which of a schema's messages, which of the messages within that one, and so on."""
 MessageName = Place | int | str
 """What a frame calls a message; the empty place where frames name none."""
-Places = tuple["Places", ...]
-"""The places of messages: for each one, in order, those of the messages within it."""
+Places = tuple["Places | None", ...]
+"""The places of messages: for each one, in order, those of the messages within it; None of an entry of a map."""
 KnownMessages = Places | Mapping[int | str, Place]
 """The messages of a schema: as places, or by what frames call them."""
 
@@ -40,12 +40,12 @@ def place_in(message: MessageName, known: KnownMessages) -> Place | None:
     """Return where a message of a schema is; None if there is none of that name."""
     if not isinstance(message, tuple):
         return known.get(message) if isinstance(known, Mapping) else None
-    places = () if isinstance(known, Mapping) else known
+    places: Places | None = () if isinstance(known, Mapping) else known
     for index in message:
-        if index >= len(places):
+        if places is None or index >= len(places):
             return None
         places = places[index]
-    return message
+    return None if places is None else message
 
 
 def place_at(data: bytes) -> tuple[Place, int] | None:

@@ -245,6 +245,17 @@ async def test_protobuf_is_read_by_the_message_that_the_frame_names(tmp_path: Pa
     ]
 
 
+async def test_a_record_that_names_the_entry_of_a_map_as_its_message_is_a_reject(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    text = 'syntax = "proto2"; enum E { A = 0; } message M { map<string, E> m = 1; optional string person = 2; }'
+    async with MemoryRegistry() as registry:
+        registry.add(text, 1, kind="PROTOBUF")
+        codec = _codec(policy, registry, "protobuf")
+        values = [_id(1) + b"\4\0\0\x0a\1a\x10M", _id(1) + b"\0\x12\1p"]
+        await codec.learn([values])
+    assert _outcome(codec, values) == ["unknown-schema", "row"]
+
+
 async def test_glue_and_apicurio_name_messages_each_in_its_own_way(tmp_path: Path) -> None:
     file = tmp_path / "visit.proto"
     file.write_text(PROTO.replace("Other", "Zoo"))
