@@ -82,7 +82,8 @@ def _are_stretches(firsts: NDArray[np.int64], counts: NDArray[np.int64], tables:
 
 def _writes_short_values(steps: NDArray[np.int64]) -> bool:
     def of(operation: int) -> NDArray[np.int64]:
-        return steps[steps[:, op.OPERATION] == operation]
+        found: NDArray[np.int64] = steps[steps[:, op.OPERATION] == operation]
+        return found
 
     fixed, decimal, uuid = of(op.FIXED)[:, op.FIRST], of(op.DECIMAL), of(op.UUID)[:, op.FIRST]
     timed = np.concatenate([of(operation)[:, [op.FIRST, op.SECOND]] for operation in _WITH_FRACTION])

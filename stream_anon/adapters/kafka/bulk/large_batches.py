@@ -15,7 +15,7 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 AT_A_TURN = 256 * 1024 * 1024
 """Bytes unpacked in one turn, a fraction of a second's: meanwhile nobody tells the group that we are alive."""
 _PIECE = 256 * 1024
-_WIDEST = 64  # bits of a varint
+_WIDEST, _SHORT = 64, 32  # bits of a varint
 _Record = tuple[int, int, bytes | None]
 
 
@@ -25,11 +25,14 @@ class Head:
 
     Parameters
     ----------
+    last_offset
+        The largest difference of a record's offset to `base_offset`.
     fixed_time
         The time of all records if the broker has set it; else each record counts its own from `base_time`.
     """
 
     base_offset: int
+    last_offset: int
     base_time: int
     fixed_time: int | None
     count: int
@@ -94,14 +97,17 @@ class LargeBatch:
 
     def _parse(self) -> Iterator[_Record | None]:
         """Yield records, and None when the work of a turn is done."""
-        head = self._head
+        head, last = self._head, -1
         for _ in range(head.count):
-            size = self._varint()
+            size = self._short_varint()
             end = self._position + size
             if size < 0:
                 raise UnsoundError
             self._bytes(1)  # attributes
-            time, offset = self._varint(), self._varint()
+            time, offset = self._varint(_WIDEST), self._short_varint()
+            if not last < offset <= head.last_offset:
+                raise UnsoundError
+            last = offset
             yield from self._pass(self._length(end))  # the key
             size = self._length(end)
             value = self._bytes(min(size, self._most_value + 1)) if size >= 0 else None
@@ -119,10 +125,10 @@ class LargeBatch:
                 self._wanted = place + 1
                 yield (
                     place,
-                    head.base_time + time if head.fixed_time is None else head.fixed_time,
+                    _signed(head.base_time + time, _WIDEST) if head.fixed_time is None else head.fixed_time,
                     (value if value is None else before + value),
                 )
-        if self._at < len(self._piece) or self._stream.read(_PIECE):
+        if self._at < len(self._piece) or self._read():
             raise UnsoundError
 
     def _held_by_headers(self, end: int) -> Generator[None, None, bytes]:
@@ -148,29 +154,37 @@ class LargeBatch:
 
     def _fill(self) -> None:
         """Take the next piece; raises UnsoundError where the batch ends."""
-        try:
-            self._piece, self._at = self._stream.read(_PIECE), 0
-        except Exception:  # noqa: BLE001 - libraries of four codecs
-            raise UnsoundError from None
+        self._piece, self._at = self._read(), 0
         if not self._piece:
             raise UnsoundError
         self._unpacked += len(self._piece)
 
-    def _varint(self) -> int:
+    def _read(self) -> bytes:
+        try:
+            return self._stream.read(_PIECE)
+        except Exception:  # noqa: BLE001 - libraries of four codecs
+            raise UnsoundError from None
+
+    def _varint(self, bits: int) -> int:
+        """Return a zigzag varint; as Java's clients do, drop what its last byte holds beyond `bits`."""
         value = 0
-        for shift in range(0, _WIDEST, 7):
+        for shift in range(0, bits, 7):
             if self._at == len(self._piece):
                 self._fill()
             byte = self._piece[self._at]
             self._at += 1
             value |= (byte & 127) << shift
             if byte < 128:
+                value &= (1 << bits) - 1
                 return value >> 1 ^ -(value & 1)
         raise UnsoundError
 
+    def _short_varint(self) -> int:
+        return self._varint(_SHORT)
+
     def _length(self, end: int) -> int:
         """Return the length of a text that must end before `end`; -1 if it is missing."""
-        size = self._varint()
+        size = self._short_varint()
         if size > end - self._position:
             raise UnsoundError
         return size
@@ -195,3 +209,9 @@ class LargeBatch:
             step = min(size, len(self._piece) - self._at)
             self._at += step
             size -= step
+
+
+def _signed(number: int, bits: int) -> int:
+    """Return the number that the lowest `bits` are, as Java's sums wrap."""
+    half = 1 << bits - 1
+    return (number + half) % (2 * half) - half

@@ -30,6 +30,7 @@ _NO_KEY = 1  # the varint of -1
 _NEWLINE = ord("\n")
 # A varint has seven bits in each byte, and a bit that says whether more follow.
 _SEVEN_BITS, _MORE = 127, 128
+_LOWER_HALF = 2**32 - 1
 LEAST_RECORD = 7  # bytes
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""
@@ -98,6 +99,24 @@ def _varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
+@bare_inlined
+def _short_varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+    """Return a zigzag varint of 32 bits and the place behind it, -1 if it does not end with its fifth byte.
+
+    Java's clients and brokers drop what its fifth byte holds beyond 32 bits, so such a record is a sound one.
+    """
+    value, shift = np.int64(0), 0
+    while at < end and shift < 35:
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & _SEVEN_BITS) << shift
+        if byte < _MORE:
+            value &= _LOWER_HALF
+            return int((value >> 1) ^ -(value & 1)), at
+        shift += 7
+    return 0, -1
+
+
 @bare_kernel
 def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
     """Find how far whole batches of format 2 without compression reach, from one at `at` on.
@@ -132,10 +151,10 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
 def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint8]) -> tuple[int, int]:
     """Return where the value of the last header with a name begins and ends; -1 without one."""
     begin = end = -1
-    count, at = _varint(data, at, stop)
+    count, at = _short_varint(data, at, stop)
     while at >= 0 and count > 0:
         count -= 1
-        size, at = _varint(data, at, stop)
+        size, at = _short_varint(data, at, stop)
         if at < 0 or size < 0 or size > stop - at:
             break
         same = size == len(wanted)
@@ -143,7 +162,7 @@ def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint
             if not same:
                 break
             same = data[at + i] == wanted[i]
-        size, at = _varint(data, at + size, stop)
+        size, at = _short_varint(data, at + size, stop)
         if at < 0 or size > stop - at:
             break
         if same:
@@ -196,6 +215,7 @@ def _read(
     end: int,
     count: int,
     base_offset: int,
+    last_offset: int,
     base_time: int,
     fixed_time: int,
     room: NDArray[np.uint8],
@@ -209,23 +229,29 @@ def _read(
     refused: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> bool:
-    """Read `count` records that end at `end`; return whether they are sound. See `read_run`."""
+    """Read `count` records that end at `end`; return whether they are sound. See `read_run`.
+
+    Brokers store whatever place a record claims in a batch without compression. One beyond the batch's last would
+    make its reader miss what others wrote behind it, so places must ascend and end with that of the head.
+    """
     records, filled, after = found[RECORDS], found[FILLED], found[NEXT]
+    before = -1
     for _ in range(count):
-        size, at = _varint(data, at, end)
+        size, at = _short_varint(data, at, end)
         if at < 0 or size < LEAST_RECORD - 1 or size > end - at:
             return False
         stop = at + size
         time, at = _varint(data, at + 1, stop)
         if at < 0:
             return False
-        place, at = _varint(data, at, stop)
-        if at < 0:
+        place, at = _short_varint(data, at, stop)
+        if at < 0 or place <= before or place > last_offset:
             return False
-        size, at = _varint(data, at, stop)
+        before = place
+        size, at = _short_varint(data, at, stop)
         if at < 0 or size > stop - at:
             return False
-        size, at = _varint(data, at + max(size, 0), stop)
+        size, at = _short_varint(data, at + max(size, 0), stop)
         if at < 0 or size >= stop - at:
             return False
         if base_offset + place >= after:
@@ -303,7 +329,7 @@ def read_run(
             fixed_time = _big(data, at + _LARGEST_TIME, 8) if attributes & _APPEND_TIME else -1
             sound = _read(
                 data, words, at + HEAD, stop, _big(data, at + _COUNT, 4),
-                base_offset, _big(data, at + _FIRST_TIME, 8), fixed_time,
+                base_offset, _big(data, at + _LAST_OFFSET, 4), _big(data, at + _FIRST_TIME, 8), fixed_time,
                 room, room_words, stops, offsets, times, missing, names, parts, refused, found,
             )  # fmt: skip
             if not sound:

@@ -23,7 +23,9 @@ AT_ONE_GO = 8 * 1024 * 1024
 _FIRST = 64 * 1024
 _WIDER = 8
 _XERIAL = b"\x82SNAPPY\x00"
-_XERIAL_HEAD = 16
+_XERIAL_HEAD, _XERIAL_LENGTH = 16, 4  # bytes
+_GZIP = b"\x1f\x8b"
+_SLICE = 4096
 _SNAPPY_PACKS = 22  # 64 bytes into 3 at the best
 _LZ4_MAGIC = 0x184D2204
 _LZ4_BLOCKS = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
@@ -46,14 +48,12 @@ class Stream(Protocol):
 
 
 def _gunzip(data: bytes) -> bytes:
-    parts, room = [], AT_ONE_GO
-    while data:
-        member = zlib.decompressobj(wbits=31)
-        parts.append(member.decompress(data, room + 1))
-        room -= len(parts[-1])
-        if room < 0 or not member.eof:
+    parts, room, stream = list[bytes](), AT_ONE_GO, _Gzip(data)
+    while part := stream.read(room + 1):
+        parts.append(part)
+        room -= len(part)
+        if room < 0:
             raise TooLargeError
-        data = member.unused_data
     return b"".join(parts)
 
 
@@ -78,44 +78,75 @@ def _unsnap(data: bytes) -> bytes:
     return b"".join(_snappy_blocks(data))
 
 
-class _Gzip:
+class _Sliced:
+    """Bytes that are given out a slice at a time, and taken back in part.
+
+    Whatever is behind the end of a frame is copied. So a frame is given a slice and never the rest of the batch, or
+    a batch of a megabyte with 100,000 empty frames would take the time of 50 GB.
+    """
+
     def __init__(self, data: bytes) -> None:
-        self._rest = data
+        self._data = data
+        self._at = 0
+
+    def __bool__(self) -> bool:
+        return self._at < len(self._data)
+
+    def next(self) -> bytes:
+        given = self._data[self._at : self._at + _SLICE]
+        self._at += len(given)
+        return given
+
+    def take_back(self, rest: bytes) -> None:
+        self._at -= len(rest)
+
+    def begins(self, mark: bytes) -> bool:
+        return self._data.startswith(mark, self._at)
+
+
+class _Gzip:
+    """Consecutive members. As Java's reader does, this one passes over what is behind them and begins no other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = _Sliced(data)
         self._member = zlib.decompressobj(wbits=31)
 
     def read(self, most: int) -> bytes:
-        while self._rest or not self._member.eof:
+        while True:
             if self._member.eof:
+                if not self._rest.begins(_GZIP):
+                    return b""
                 self._member = zlib.decompressobj(wbits=31)
-            found = self._member.decompress(self._rest, most)
-            self._rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            given = self._rest.next()
+            found = self._member.decompress(given, most)
+            self._rest.take_back(self._member.unused_data if self._member.eof else self._member.unconsumed_tail)
             if found:
                 return found
-            if not self._rest and not self._member.eof:
+            if not given and not self._member.eof:
                 raise UnsoundError
-        return b""
 
 
 class _Zstd:
     """Consecutive frames; the window of a frame may take 128 MiB, as Kafka's own consumer allows."""
 
     def __init__(self, data: bytes) -> None:
-        self._rest = data
+        self._rest = _Sliced(data)
         self._frame = zstd.ZstdDecompressor()
 
     def read(self, most: int) -> bytes:
-        while self._rest or not self._frame.eof:
+        while True:
             if self._frame.eof:
+                if not self._rest:
+                    return b""
                 self._frame = zstd.ZstdDecompressor()
-            given, self._rest = self._rest, b""
+            given = self._rest.next() if self._frame.needs_input else b""
             found = self._frame.decompress(given, most)
             if self._frame.eof:
-                self._rest = self._frame.unused_data
+                self._rest.take_back(self._frame.unused_data)
             if found:
                 return found
-            if self._frame.needs_input and not self._frame.eof:
+            if self._frame.needs_input and not self._frame.eof and not given:
                 raise UnsoundError
-        return b""
 
 
 class _Blocks:
@@ -129,17 +160,24 @@ class _Blocks:
 
 
 def _snappy_blocks(data: bytes) -> Iterator[bytes]:
-    """Yield what is packed in the frames of Java's library, or in a single block."""
+    """Yield what is packed in the frames of Java's library, or in a single block.
+
+    As its reader does, this one takes several such streams for one, and leaves what is no whole length at the end.
+    """
     if not data.startswith(_XERIAL):
         yield _snappy_block(data)
         return
     at = _XERIAL_HEAD
-    while at < len(data):
+    while len(data) - at >= _XERIAL_LENGTH:
+        if data.startswith(_XERIAL, at):
+            at += _XERIAL_HEAD
+            continue
         (size,) = struct.unpack_from(">I", data, at)
-        if size > len(data) - at - 4:
+        at += _XERIAL_LENGTH
+        if size > len(data) - at:
             raise UnsoundError
-        yield _snappy_block(data[at + 4 : at + 4 + size])
-        at += 4 + size
+        yield _snappy_block(data[at : at + size])
+        at += size
 
 
 def _snappy_block(block: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from itertools import islice
 from operator import itemgetter
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from aiokafka import TopicPartition
 from aiokafka.consumer import fetcher
-from aiokafka.errors import CorruptRecordException, KafkaError
+from aiokafka.errors import CorruptRecordException
 from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
@@ -27,7 +26,6 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 _NO_LIMIT = 2**31
 _FORMAT = 2
 _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 8, 16, 32  # of a batch's attributes
-_UNSOUND = (UnsoundError, KafkaError, KeyError, ValueError, IndexError, StopIteration, struct.error)
 
 
 class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
@@ -160,7 +158,7 @@ class Unread:
             return True
         try:
             return self._read_one(*head)
-        except _UNSOUND:
+        except Exception:  # noqa: BLE001 - on malformed bytes libraries raise what they like
             raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
 
     def _read_run(self, end: int, count: int) -> None:
@@ -227,9 +225,8 @@ class Unread:
             return False
         fixed = head[8] if head[5] & _APPEND_TIME else None
         stream = STREAMS[head[5] & 7](packed)
-        self._large = LargeBatch(
-            Head(head[0], head[7], fixed, head[-1]), stream, self._reached, self._budget.most_value, self._headers
-        )
+        told = Head(head[0], head[6], head[7], fixed, head[-1])
+        self._large = LargeBatch(told, stream, self._reached, self._budget.most_value, self._headers)
         return True
 
     def _read_large(self, most: int) -> bool:
@@ -239,7 +236,7 @@ class Unread:
         self._budget.admits(self)
         try:
             records = large.take(most, self._budget.left)
-        except UnsoundError:
+        except Exception:  # noqa: BLE001 - as of a small batch
             raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
         if len(records):
             self._reached = int(records.offsets[-1]) + 1
@@ -290,7 +287,7 @@ def _as_it_is(place: TopicPartition, record: Any) -> Any:  # noqa: ARG001 - call
 
 def _next_offset(head: tuple[int, ...]) -> int:
     """Return the offset behind a batch; compaction keeps it even if the last record is gone."""
-    return head[0] + head[6] + 1
+    return head[0] + max(head[6], 0) + 1
 
 
 def _aborts(batch: bytes) -> bool:

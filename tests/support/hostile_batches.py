@@ -1,0 +1,168 @@
+"""Batches of Kafka records made byte by byte, as no client makes them and as brokers take them nevertheless."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import cramjam
+from aiokafka.codec import lz4_encode, snappy_encode, zstd_encode
+from aiokafka.record.util import calc_crc32c
+
+from stream_anon.adapters.kafka.bulk.record_kernels import HEAD_FIELDS
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+PACK: dict[int, Callable[[bytes], bytes]] = {
+    NONE: bytes,
+    GZIP: gzip.compress,
+    SNAPPY: snappy_encode,
+    LZ4: lz4_encode,
+    ZSTD: zstd_encode,
+}
+MOST = 2**31 - 1
+
+
+def varint(number: int, *, width: int = 0, beyond: int = 0) -> bytes:
+    """Return a zigzag varint of at least `width` bytes, with further bits in the last one."""
+    rest = (number << 1 ^ number >> 63) & (1 << 64) - 1
+    out = bytearray()
+    while rest > 127 or len(out) + 1 < width:
+        out.append(rest & 127 | 128)
+        rest >>= 7
+    return bytes(out) + bytes([rest | beyond])
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A record. What is None is as it should be."""
+
+    value: bytes | None = b"value"
+    delta: int | None = None
+    time: int = 0
+    size: int | None = None
+    value_size: bytes | None = None
+    delta_bytes: bytes | None = None
+    tail: bytes = b"\0"  # the count of headers and these
+
+    def bytes_at(self, place: int) -> bytes:
+        size = -1 if self.value is None else len(self.value)
+        body = b"\0" + varint(self.time)
+        body += (
+            varint(place if self.delta is None else self.delta) if self.delta_bytes is None else self.delta_bytes
+        )
+        body += varint(-1) + (varint(size) if self.value_size is None else self.value_size)
+        body += (self.value or b"") + self.tail
+        return varint(len(body) if self.size is None else self.size) + body
+
+
+def batch_of(
+    records: Sequence[Raw],
+    *,
+    base: int = 0,
+    codec: int = NONE,
+    count: int | None = None,
+    last: int | None = None,
+    first_time: int = 1_000,
+    attributes: int = 0,
+    tail: bytes = b"",
+    packed: Callable[[bytes], bytes] | None = None,
+) -> bytes:
+    """Return a batch of format 2 with a true checksum.
+
+    Parameters
+    ----------
+    count, last
+        What the head says of them.
+    tail
+        Bytes behind the records, compressed with them.
+    packed
+        What compresses, where it is not `codec` itself.
+    """
+    plain = b"".join(record.bytes_at(place) for place, record in enumerate(records)) + tail
+    section = (packed or PACK[codec])(plain)
+    many = len(records)
+    head = HEAD_FIELDS.pack(
+        base, HEAD_FIELDS.size - 12 + len(section), -1, 2, 0, codec | attributes,
+        many - 1 if last is None else last, first_time, first_time, -1, -1, -1, many if count is None else count,
+    )  # fmt: skip
+    data = bytearray(head + section)
+    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
+    return bytes(data)
+
+
+def empty_members(count: int) -> bytes:
+    """Return so many empty members of gzip."""
+    return gzip.compress(b"", mtime=0) * count
+
+
+def empty_frames(count: int) -> bytes:
+    """Return so many empty frames of zstd."""
+    return bytes(cramjam.zstd.compress(b"")) * count
+
+
+def twice(pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Return what compresses the two halves one behind the other."""
+    return lambda plain: pack(plain[: len(plain) // 2]) + pack(plain[len(plain) // 2 :])
+
+
+def changed(pack: Callable[[bytes], bytes], cut: int, tail: bytes = b"") -> Callable[[bytes], bytes]:
+    """Return what compresses, takes so many bytes away from the end, and puts others there."""
+
+    def changing(plain: bytes) -> bytes:
+        packed = pack(plain)
+        return packed[: len(packed) - cut] + tail
+
+    return changing
+
+
+def behind(before: bytes, pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Return what compresses, and puts other bytes before that."""
+    return lambda plain: before + pack(plain)
+
+
+GOOD = [Raw(b"a"), Raw(b"b"), Raw(b"c")]
+
+
+def _hostile() -> Iterator[tuple[str, bytes]]:
+    """Yield names and batches: some are sound though odd, some are not, and a broker refuses some."""
+    for delta in (7, 100, 2**20, MOST, -1, -7, 0, -(2**31)):
+        yield f"delta {delta} first", batch_of([Raw(b"a", delta=delta), *GOOD[1:]])
+        yield f"delta {delta} last", batch_of([*GOOD[:2], Raw(b"c", delta=delta)])
+    yield "descending", batch_of([Raw(b"a", delta=2), Raw(b"b", delta=1), Raw(b"c", delta=0)])
+    yield "all at one place", batch_of([Raw(b"a", delta=1), Raw(b"b", delta=1), Raw(b"c", delta=1)])
+    for count, last in ((2, 2), (4, 3), (3, 5), (3, 0), (0, 2), (0, -1), (-1, 2), (1, MOST), (MOST, MOST - 1)):
+        yield f"{count} records up to {last}", batch_of(GOOD, count=count, last=last)
+    for codec, pack in PACK.items():
+        yield f"junk behind the records of {codec}", batch_of(GOOD, codec=codec, tail=b"junk" * 5)
+        yield f"junk behind the stream of {codec}", batch_of(GOOD, codec=codec, packed=changed(pack, 0, b"\1\2\3"))
+        yield f"a cut stream of {codec}", batch_of(GOOD, codec=codec, packed=changed(pack, 3))
+        yield f"a stream of {codec} in two", batch_of(GOOD, codec=codec, packed=twice(pack))
+        yield f"a bad delta in {codec}", batch_of([Raw(b"a"), Raw(b"b", delta=9), Raw(b"c")], codec=codec)
+    for beyond in (0x10, 0x70):
+        name = f"bits {beyond} beyond 32"
+        yield f"{name} of a place", batch_of([Raw(b"a"), Raw(b"b", delta_bytes=varint(1, width=5, beyond=beyond))])
+        yield f"{name} of a length", batch_of([Raw(b"abc", value_size=varint(3, width=5, beyond=beyond))])
+        yield f"{name}, packed", batch_of([Raw(b"abc", value_size=varint(3, width=5, beyond=beyond))], codec=GZIP)
+    yield "six bytes of a length", batch_of([Raw(b"abc", value_size=varint(3, width=6))])
+    for size in (0, 3, -1, 10**6, MOST):
+        yield f"a record of {size} bytes", batch_of([Raw(b"a"), Raw(b"b", size=size), Raw(b"c")])
+        yield f"a value of {size} bytes", batch_of([Raw(b"a"), Raw(b"b", value_size=varint(size)), Raw(b"c")])
+    yield "a time that wraps", batch_of([Raw(b"a", time=2**62), Raw(b"b", time=-(2**63))], first_time=2**62)
+    yield (
+        "a packed time that wraps",
+        batch_of([Raw(b"a", time=2**62), Raw(b"b", time=-(2**63))], first_time=2**62, codec=ZSTD),
+    )
+    yield "a header without a text", batch_of([Raw(b"a", tail=varint(1) + varint(1) + b"\xff" + varint(-1))])
+    yield "headers that are not there", batch_of([Raw(b"a", tail=varint(9))])
+    yield "a header of a negative name", batch_of([Raw(b"a", tail=varint(1) + varint(-5) + varint(1) + b"v")])
+    yield "a marker of nobody", batch_of(GOOD, attributes=32)
+    yield "of a transaction of nobody", batch_of(GOOD, attributes=16)
+    yield "compression 7", batch_of(GOOD, attributes=7)
+    yield "empty members", batch_of(GOOD, codec=GZIP, packed=behind(empty_members(9_000), gzip.compress))
+    yield "empty frames", batch_of(GOOD, codec=ZSTD, packed=behind(empty_frames(9_000), zstd_encode))
+
+
+HOSTILE = dict(_hostile())
+"""By names."""
