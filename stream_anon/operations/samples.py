@@ -27,7 +27,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
 from stream_anon.service.starting.schema_findings import reader_of
-from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
+from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
 
 
@@ -114,8 +114,8 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
         deployment = await look_at_deployment(connection, topics_of(kafka), kafka, policy)
         if not deployment.inputs:
             raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
-        readings = await newest_records(connection, deployment.inputs, policy)
-        sample = sample_of(*readings, headers=formats_of(kafka).headers)
+        readings = await newest_records(connection, deployment.inputs, policy, kafka)
+        sample = sample_of(*readings)
         return sample, (await reader_of(policy, kafka, sample))[0]
 
     clock = SystemClock()

@@ -15,8 +15,10 @@ from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
+from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
+from stream_anon.adapters.kafka.reading.topic_reader import read_topic
+from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
@@ -27,7 +29,6 @@ from stream_anon.judging.refusing import OF_RUN, refusal, weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, Study, sampled_by, study
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.starting.mirror_findings import mirror_findings
@@ -115,16 +116,29 @@ async def look_at_sample(
         return Sampled(None, ())
     await raise_if_registry_away(formats_of(kafka))
     try:
-        readings = await newest_records(connection, inputs, policy)
+        readings = await newest_records(connection, inputs, policy, kafka)
     except TopicError as error:
         finding = Finding(Severity.FORBIDS, str(kafka.inputs), str(error), Condition.INPUT_UNREADABLE)
         return Sampled(None, (finding,))
-    sample = sample_of(*readings, headers=formats_of(kafka).headers)
+    sample = sample_of(*readings)
     codec, changes = await reader_of(policy, kafka, sample)
     found = await asyncio.to_thread(study, policy, sample, codec)
     complete = all(reading.complete for reading in readings)
-    findings = (*sample_findings(policy, found), *schema_findings(found, changes))
+    unreadable = sum(reading.unreadable for reading in readings)
+    findings = (
+        *_unreadable_findings(kafka, unreadable),
+        *sample_findings(policy, found),
+        *schema_findings(found, changes),
+    )
     return Sampled(found, findings, complete)
+
+
+def _unreadable_findings(kafka: KafkaSettings, unreadable: int) -> list[Finding]:
+    if not unreadable:
+        return []
+    does = "passes over them" if kafka.lost_input == "skip" else "stops there; see kafka.lost_input"
+    text = f"batches among the newest records that nobody can read: {unreadable}. A worker {does}"
+    return [Finding(Severity.WARNS, str(kafka.inputs), text)]
 
 
 async def raise_if_forbidden(
@@ -227,7 +241,9 @@ async def _permissions(
     return seen, refused
 
 
-async def newest_records(connection: Connection, inputs: Sequence[str], policy: Policy) -> list[TopicReading]:
+async def newest_records(
+    connection: Connection, inputs: Sequence[str], policy: Policy, kafka: KafkaSettings
+) -> list[TopicSample]:
     """Return the newest records of each partition, as many in all as two windows hold, within limits.
 
     Raises
@@ -240,34 +256,34 @@ async def newest_records(connection: Connection, inputs: Sequence[str], policy: 
     total = sampled_by(policy)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
     return [
-        await read_topic(
+        await sample_topic(
             connection,
             topic,
             newest=-(-total // len(sampled)),
             most_bytes=MOST_SAMPLED_BYTES // len(sampled),
             within=SAMPLED_WITHIN / len(sampled),
+            most_value=kafka.max_record_bytes,
+            headers=formats_of(kafka).headers,
         )
         for topic in sampled
     ]
 
 
-def sample_of(*readings: TopicReading, headers: HeaderRule = NO_HEADERS) -> Sample:
+def sample_of(*readings: TopicSample) -> Sample:
     """Return the records of readings in order of time, from where all partitions overlap.
-
-    What the headers of a record put before its value is told by `headers`.
 
     If older records of a partition were left out, nothing is known of it before its first record. With records of
     the other partitions alone, windows would look poorer than they are.
     """
     begins = [
-        part[0].timestamp
+        int(part.times[0])
         for reading in readings
         for number, part in reading.records.items()
-        if part and number not in reading.whole
+        if len(part) and number not in reading.whole
     ]
     begin = max(begins, default=-(2**63))
-    parts = [part for reading in readings for part in reading.records.values()]
-    records: list[ConsumerRecord] = [record for part in parts for record in part if record.timestamp >= begin]
-    records.sort(key=lambda record: (record.timestamp, record.offset))
-    times = np.array([record.timestamp for record in records], np.float64) / 1000
-    return Sample([headers.value(record.value, record.headers) for record in records], times)
+    both = Records.joined([part for reading in readings for part in reading.records.values()])
+    order = np.lexsort((both.offsets, both.times))
+    order = order[both.times[order] >= begin]
+    values = list(both.values)
+    return Sample([values[place] for place in order.tolist()], both.times[order] / 1000)

@@ -3,56 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
-from aiokafka import TopicPartition
-from aiokafka.client import AIOKafkaClient
-from aiokafka.protocol.produce import ProduceRequest
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Lost
+from stream_anon.ports.headers import NO_HEADERS
+from tests.integration.kafka.test_large_records import memory
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.hostile_batches import HOSTILE, Raw, batch_of
+from tests.support.hostile_batches import GZIP, HOSTILE, ZSTD, Raw, batch_of
+from tests.support.raw_producer import raw_producer
 
 pytestmark = pytest.mark.kafka
 
 WITHIN = 90.0
 LEAST_TAKEN = 30
-
-
-class Writer:
-    """Sends batches as they are to partition 0 of a topic."""
-
-    def __init__(self, client: AIOKafkaClient, topic: str, leader: int) -> None:
-        self._client, self._topic, self._leader = client, topic, leader
-
-    async def send(self, batch: bytes) -> int:
-        """Return the broker's error, 0 where it took the batch."""
-        request = ProduceRequest(
-            transactional_id=None, required_acks=-1, timeout=5_000, topics=[(self._topic, [(0, batch)])]
-        )
-        answer = await self._client.send(self._leader, request)
-        [(_, [(_, error, *_)])] = answer.topics
-        return int(error)
-
-
-@asynccontextmanager
-async def _writer(kafka: ApacheKafka, topic: str) -> AsyncIterator[Writer]:
-    client = AIOKafkaClient(bootstrap_servers=kafka.address)
-    await client.bootstrap()
-    try:
-        client.add_topic(topic)
-        await client.force_metadata_update()
-        leader = client.cluster.leader_for_partition(TopicPartition(topic, 0))
-        assert leader is not None
-        yield Writer(client, topic, leader)
-    finally:
-        await client.close()
+NEWEST = ("a header without a text", f"junk behind the stream of {GZIP}", "bits 112 beyond 32 of a place",
+          "bits 112 beyond 32 of a length", "delta 100 last", f"junk behind the stream of {ZSTD}")  # fmt: skip
 
 
 async def test_what_a_broker_takes_of_a_hostile_producer_hides_no_record_of_another(
@@ -60,7 +32,7 @@ async def test_what_a_broker_takes_of_a_hostile_producer_hides_no_record_of_anot
 ) -> None:
     await kafka.create_topic(unique, 1)
     taken = list[str]()
-    async with _writer(kafka, unique) as writer:
+    async with raw_producer(kafka.address, unique) as writer:
         for name, batch in HOSTILE.items():
             if await writer.send(batch) == 0:
                 taken.append(name)
@@ -94,3 +66,42 @@ async def test_what_a_broker_takes_of_a_hostile_producer_hides_no_record_of_anot
         await source.stop(5.0)
     assert [value for value in found if value in set(wanted)] == wanted
     assert told
+
+
+async def test_a_sample_of_a_topic_is_taken_whatever_its_newest_records_are(
+    kafka: ApacheKafka, unique: str
+) -> None:
+    await kafka.create_topic(unique, 1)
+    taken = 0
+    async with raw_producer(kafka.address, unique) as writer:
+        assert await writer.send(batch_of([Raw(b"%d" % number) for number in range(100)])) == 0
+        for name in NEWEST:
+            taken += await writer.send(HOSTILE[name]) == 0
+    assert taken >= 4
+    sample = await _sampled(kafka.address, unique, 100)
+    assert sample.complete
+    assert sample.unreadable >= 1
+    values = list(sample.records[0].values)
+    assert values[:80] == [b"%d" % number for number in range(100 - values.index(b"99") - 1, 100)][:80]
+
+
+async def test_a_sample_of_a_batch_that_holds_a_gigabyte_takes_a_fraction_of_it(
+    kafka: ApacheKafka, unique: str
+) -> None:
+    await kafka.create_topic(unique, 1)
+    async with raw_producer(kafka.address, unique) as writer:
+        assert await writer.send(batch_of([Raw(b"small")])) == 0
+        assert await writer.send(batch_of([Raw(bytes(100_000_000)) for _ in range(10)], codec=ZSTD)) == 0
+    await asyncio.to_thread(Path("/proc/self/clear_refs").write_text, "5")  # VmHWM counts anew
+    before = memory("VmRSS")
+    sample = await _sampled(kafka.address, unique, 100)
+    assert memory("VmHWM") - before < 250_000_000
+    assert sample.complete
+    assert [len(value or b"") for value in sample.records[0].values] == [5, *[1_001] * 10]
+
+
+async def _sampled(address: str, topic: str, newest: int) -> TopicSample:
+    return await sample_topic(
+        Connection(address, topic), topic, newest=newest, most_bytes=2**26, within=60.0, most_value=1_000,
+        headers=NO_HEADERS,
+    )  # fmt: skip

@@ -145,7 +145,7 @@ class _Zstd:
                 self._rest.take_back(self._frame.unused_data)
             if found:
                 return found
-            if self._frame.needs_input and not self._frame.eof and not given:
+            if self._frame.needs_input and not self._frame.eof and not self._rest:
                 raise UnsoundError
 
 

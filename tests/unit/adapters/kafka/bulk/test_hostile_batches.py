@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import time
 from collections.abc import Callable
 
@@ -137,6 +138,15 @@ def test_empty_frames_take_time_in_proportion_to_their_number(
 
     seconds(10)
     assert seconds(32_000) < 16 * seconds(4_000)  # 8 times where it is linear, 64 times where the rest is copied
+
+
+@pytest.mark.parametrize("codec", made.PACK)
+def test_a_stream_of_many_slices_is_read_whole_however_well_it_packs(codec: int) -> None:
+    draws = random.Random(codec)
+    values = [draws.randbytes(9_000), bytes(9_000_000), draws.randbytes(9_000), bytes(300_000)]
+    found, after = read(batch_of([Raw(value) for value in values], codec=codec), budget=Budget(20_000_000))
+    assert after is None
+    assert [value for _, value in found] == values
 
 
 @given(

@@ -1,0 +1,184 @@
+"""A consumer of all partitions of some topics, without a group, for as long as a block lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import TopicAuthorizationFailedError
+
+from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.leaving import leave_consumer
+from stream_anon.errors import BrokerError, TopicError
+from stream_anon.ports.headers import NO_HEADERS, HeaderRule
+
+_START_WITHIN = 30.0
+_POLL_MS = 100
+_MOST_POLLED = 5_000
+_T = TypeVar("_T")
+
+
+@asynccontextmanager
+async def opened_topics(
+    connection: Connection,
+    topics: Collection[str],
+    client: str,
+    budget: Budget | None = None,
+    headers: HeaderRule = NO_HEADERS,
+) -> AsyncIterator[TopicConsumer]:
+    """Connect to topics, disconnect in the end, and put what breaks meanwhile in our own words.
+
+    Parameters
+    ----------
+    budget, headers
+        If a budget is given, records come as columns and what cannot be read is passed over; see `sample_topic`.
+    """
+    consumer = connection.client(
+        AIOKafkaConsumer,
+        client,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        fetch_max_wait_ms=_POLL_MS,
+    )
+    named = " and ".join(topics)
+    try:
+        async with asyncio.timeout(_START_WITHIN):
+            await consumer.start()
+            if budget is not None:
+                drain_in_batches(consumer, budget, headers)
+            places = [place for topic in topics for place in await _places(consumer, topic)]
+        consumer.assign(places)
+        yield TopicConsumer(consumer, places, budget)
+    except BrokerError:
+        raise
+    except TopicAuthorizationFailedError:
+        raise TopicError(f"{named}: may not be read by this user") from None
+    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
+        raise await connection_error(connection, f"reading {named}", error) from None
+    finally:
+        await leave_consumer(consumer, 2.0, 0.5)
+
+
+async def _told(question: Awaitable[_T]) -> _T:
+    async with asyncio.timeout(_START_WITHIN):
+        return await question
+
+
+async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition]:
+    # Of a topic that is missing, metadata is waited for until a request times out.
+    if topic not in await consumer.topics():
+        raise TopicError(f"{topic}: does not exist, or this user may not see it")
+    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
+    return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+
+class TopicConsumer:
+    """A consumer of all partitions of some topics; `unreadable` counts the batches that it passed over."""
+
+    def __init__(self, consumer: AIOKafkaConsumer, places: list[TopicPartition], budget: Budget | None) -> None:
+        self._consumer = consumer
+        self._places = places
+        self._budget = budget
+        self._ends: dict[TopicPartition, int] = {}
+        self._next: dict[TopicPartition, int] = {}
+        self.unreadable = 0
+
+    async def ends(self) -> dict[TopicPartition, int]:
+        """Return where each partition ends now, as the brokers tell when asked."""
+        return await _told(self._consumer.end_offsets(self._places))
+
+    async def begin(self) -> dict[TopicPartition, int]:
+        """Read each partition from its first record on; return the offsets."""
+        return self._seek(await _told(self._consumer.beginning_offsets(self._places)))
+
+    async def begin_near_the_end(
+        self, records: int, firsts: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        """Read the last `records` of each partition, not below `firsts`; return the offsets."""
+        ends = await self.ends()
+        return self._seek({place: max(first, ends[place] - records) for place, first in firsts.items()})
+
+    async def begin_at(self, time: float) -> dict[TopicPartition, int]:
+        """Read each partition from its first record of a time on (seconds since the epoch); return the offsets."""
+        wanted = dict.fromkeys(self._places, max(0, int(time * 1000)))
+        found, ends = await _told(self._consumer.offsets_for_times(wanted)), await self.ends()
+        firsts = {place: found.get(place) for place in self._places}
+        return self._seek({p: ends[p] if first is None else first.offset for p, first in firsts.items()})
+
+    def _seek(self, starts: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        for place, start in starts.items():
+            self._consumer.seek(place, start)
+        self._next.update(starts)
+        return starts
+
+    async def poll(self) -> Mapping[TopicPartition, Any]:
+        """Wait a moment for records, and return what there is: of each partition a list, or `Records`."""
+        if self._budget is not None:
+            self._budget.begin_poll()
+        try:
+            answer: Mapping[TopicPartition, Any] = await self._consumer.getmany(
+                timeout_ms=_POLL_MS, max_records=_MOST_POLLED
+            )
+        except Unreadable as error:
+            self._pass_over(error)
+            return {}
+        if self._budget is not None:
+            for place in answer:
+                self._next[place] = await self._consumer.position(place)
+        return answer
+
+    def _pass_over(self, error: Unreadable) -> None:
+        """Go on behind a batch, and fetch again what the client drained of other partitions before it raised."""
+        self.unreadable += 1
+        if error.after is None:  # nobody knows where it ends, so nothing more of this partition is read
+            self._places.remove(error.place)
+            self._consumer.pause(error.place)
+        else:
+            self._next[error.place] = max(error.after, self._next[error.place] + 1)
+        for place in self._places:
+            self._consumer.seek(place, self._next[place])
+
+    async def at_the_ends(self) -> bool:
+        """Return whether every partition was read to the end that its first fetch told.
+
+        Asked for the end, some brokers answer with the start of the last batch; fetches tell the true one.
+        """
+        for place in self._places:
+            if place not in self._ends:
+                end = self._consumer.last_stable_offset(place)
+                if end is None or end < 0:
+                    return False
+                self._ends[place] = end
+            if await self._consumer.position(place) < self._ends[place]:
+                return False
+        return True
+
+
+async def read_to_the_ends(
+    reader: TopicConsumer, keep: Callable[[TopicPartition, Any], int], most_bytes: int, within: float
+) -> bool:
+    """Read until each partition's end; return whether it was reached within so many bytes and seconds.
+
+    Parameters
+    ----------
+    keep
+        Takes what was read of a partition and returns its bytes.
+    """
+    size = 0
+    try:
+        async with asyncio.timeout(within):
+            while True:
+                for place, part in (await reader.poll()).items():
+                    size += keep(place, part)
+                if size > most_bytes:
+                    return False
+                if await reader.at_the_ends():
+                    return True
+    except TimeoutError:
+        return False
