@@ -100,7 +100,7 @@ class Messages:
             pool = DescriptorPool()
             for file in files.file:
                 self._file: Any = pool.AddSerializedFile(file.SerializeToString())
-        except TypeError:  # what the runtime refuses and protoc does not
+        except (TypeError, ValueError, DecodeError):  # what the runtime refuses and protoc does not
             raise InputError("this is no Protobuf schema that can be used") from None
 
     @property
@@ -205,10 +205,7 @@ def _named(
 
 
 def _serialized(schema: str, references: Mapping[str, str]) -> FileDescriptorSet | None:
-    """Return the descriptors that a text holds in base64, with those of all that it imports; None for other texts.
-
-    Some of Confluent's clients register a schema so, and not as the text of a .proto file.
-    """
+    """Return the descriptors of a text in base64, as some clients register it, and of its imports; None if it is none."""
     files: dict[str, FileDescriptorProto] = {}
     begun: set[str] = set()  # files that import each other are none
 
@@ -217,11 +214,14 @@ def _serialized(schema: str, references: Mapping[str, str]) -> FileDescriptorSet
         begun.add(name)
         try:
             file = FileDescriptorProto.FromString(b64decode(text, validate=True))
+            file.name = name
         except (ValueError, DecodeError):
             return False
-        file.name = name
-        if not all(each in files or (each not in begun and add_import(each)) for each in file.dependency):
-            return False
+        for each in file.dependency:
+            if not isinstance(each, str):  # bytes that are not UTF-8
+                return False
+            if each not in files and (each in begun or not add_import(each)):
+                return False
         files[name] = file
         return True
 

@@ -37,6 +37,8 @@ def opened_parquet(name: str) -> Any:
     except _DAMAGED as error:  # a message of pyarrow's may hold a value
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file"
         raise InputError(f"{name}: cannot be opened ({reason})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: cannot be opened (the name of a column is not UTF-8)") from None
 
 
 def pieces_of(file: Any, name: str, rows: int, columns: Sequence[str] | None = None) -> Iterator[Any]:

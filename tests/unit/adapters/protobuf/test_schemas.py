@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from stream_anon.adapters.protobuf import installed, schemas
-from stream_anon.adapters.protobuf.schemas import Messages, message_of, renumbered
+from stream_anon.adapters.protobuf.schemas import Messages, message_of, renumbered, taken_wrongly
 from stream_anon.errors import InputError, SettingsError
 
 NESTED = """
@@ -137,3 +137,12 @@ def test_messages_are_numbered_by_their_full_names_as_aws_glue_does() -> None:
 def test_messages_that_are_not_within_others_have_names() -> None:
     text = 'syntax = "proto3"; package people; message Visit { message Home {} } message Other {}'
     assert Messages(text, {}).by_name == {"Visit": (0,), "Other": (1,)}
+
+
+@pytest.mark.parametrize("dependency", [b"\xff\xfe", b"a\0b", b"google/protobuf/nothing.proto", b""])
+def test_a_descriptor_whose_import_has_no_sound_name_is_no_schema(dependency: bytes) -> None:
+    descriptor = b"\x0a\1x\x1a" + bytes([len(dependency)]) + dependency  # a name, and the name of an import
+    schema = b64encode(descriptor).decode()
+    with pytest.raises(InputError):
+        Messages(schema, {})
+    assert taken_wrongly("message M { string a = 1; }", schema, {}) is None
