@@ -205,7 +205,7 @@ def _named(
 
 
 def _serialized(schema: str, references: Mapping[str, str]) -> FileDescriptorSet | None:
-    """Return the descriptors of a text in base64, as some clients register it, and of its imports; None if it is none."""
+    """Return the descriptors of a text in base64, as some clients register it, and of its imports, or None."""
     files: dict[str, FileDescriptorProto] = {}
     begun: set[str] = set()  # files that import each other are none
 
