@@ -9,11 +9,12 @@ import numpy as np
 
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking import Stream, UnsoundError
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
-AT_A_TURN = 256 * 1024 * 1024
-"""Bytes unpacked in one turn, a fraction of a second's: meanwhile nobody tells the group that we are alive."""
+_STEP = 4096
+"""What a record or a header costs that is read here, as bytes that are unpacked in the same time."""
 _PIECE = 256 * 1024
 _WIDEST, _SHORT = 64, 32  # bits of a varint
 _Record = tuple[int, int, bytes | None]
@@ -60,15 +61,16 @@ class LargeBatch:
         self._most_value, self._headers, self._names = most_value, headers, headers.names
         self._piece, self._at = b"", 0
         self._unpacked = 0
-        self._turn = 0  # what was unpacked when this turn began
+        self._work = 0  # bytes that may still be unpacked in this turn
         self._records = self._parse()
         self._unsound = False
         self.ended = False
 
-    def take(self, most: int, room: int) -> Records:
-        """Return up to `most` of the next records, and not much more than `room` bytes of them.
+    def take(self, most: int, budget: Budget) -> Records:
+        """Return up to `most` of the next records, and not much more than `budget.left` bytes of them.
 
-        Returns none at the end, and if the next record needs another turn.
+        Returns none at the end, and if the next record needs another turn: `budget.work` is counted down to little
+        below 0.
 
         Raises
         ------
@@ -78,7 +80,7 @@ class LargeBatch:
         if self._unsound:
             raise UnsoundError
         found: list[_Record] = []
-        self._turn = self._unpacked
+        room, self._work = budget.left, budget.work
         try:
             while len(found) < most and room > 0:
                 record = next(self._records)
@@ -92,6 +94,8 @@ class LargeBatch:
             if not found:
                 raise
             self._unsound = True
+        finally:
+            budget.work = self._work
         offsets, times, values = zip(*found, strict=True) if found else ((), (), ())
         return Records(Texts.of(values), np.array(offsets, np.int64), np.array(times, np.int64))
 
@@ -99,6 +103,7 @@ class LargeBatch:
         """Yield records, and None when the work of a turn is done."""
         head, last = self._head, -1
         for _ in range(head.count):
+            yield from self._step()
             size = self._short_varint()
             end = self._position + size
             if size < 0:
@@ -111,7 +116,7 @@ class LargeBatch:
             yield from self._pass(self._length(end))  # the key
             size = self._length(end)
             value = self._bytes(min(size, self._most_value + 1)) if size >= 0 else None
-            if self._position > end:
+            if self._position >= end:  # not even the count of headers
                 raise UnsoundError
             before = b""
             if self._names and value is not None:
@@ -131,11 +136,18 @@ class LargeBatch:
         if self._at < len(self._piece) or self._read():
             raise UnsoundError
 
+    def _step(self) -> Iterator[None]:
+        """Count the cost of what is read next; yield before it if the turn is over."""
+        if self._work <= 0:
+            yield None
+        self._work -= _STEP
+
     def _held_by_headers(self, end: int) -> Generator[None, None, bytes]:
         """Return what the headers, which must end before `end`, put before the value."""
         held = dict[bytes, bytes]()
         lengths, most = {len(name) for name in self._names}, self._headers.most + 1
         for _ in range(max(self._length(end), 0)):
+            yield from self._step()
             size = self._length(end)
             name = self._bytes(size) if size in lengths else b""
             if size not in lengths:
@@ -158,6 +170,7 @@ class LargeBatch:
         if not self._piece:
             raise UnsoundError
         self._unpacked += len(self._piece)
+        self._work -= len(self._piece)
 
     def _read(self) -> bytes:
         try:
@@ -203,7 +216,7 @@ class LargeBatch:
         """Pass over so many bytes, none of which is kept."""
         while size > 0:
             if self._at == len(self._piece):
-                if self._unpacked - self._turn >= AT_A_TURN:
+                if self._work <= 0:
                     yield None
                 self._fill()
             step = min(size, len(self._piece) - self._at)

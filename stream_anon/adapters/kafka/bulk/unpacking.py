@@ -27,7 +27,7 @@ _XERIAL_HEAD, _XERIAL_LENGTH = 16, 4  # bytes
 _GZIP = b"\x1f\x8b"
 _SLICE = 4096
 _SNAPPY_PACKS = 22  # 64 bytes into 3 at the best
-_LZ4_MAGIC = 0x184D2204
+_LZ4_MAGIC, _LZ4_LENGTH = 0x184D2204, 0x7FFFFFFF
 _LZ4_BLOCKS = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
 
 
@@ -72,10 +72,23 @@ def _into(decompress_into: Callable[[bytes, bytearray], int]) -> Callable[[bytes
     return unpack
 
 
+def _unlz4(data: bytes) -> bytes:
+    """Unpack the first frame. Kafka's own consumer passes over what is behind it, and `_lz4_blocks` does so too."""
+    flags = data[4]
+    at, length = 7 + (8 if flags & 8 else 0), 1
+    while length:
+        length = struct.unpack_from("<I", data, at)[0] & _LZ4_LENGTH
+        at += 4 + length + (4 if flags & 16 and length else 0)
+    return _unlz4_frame(data[: at + (4 if flags & 4 else 0)])
+
+
 def _unsnap(data: bytes) -> bytes:
     if len(data) > AT_ONE_GO // _SNAPPY_PACKS:
         raise TooLargeError
     return b"".join(_snappy_blocks(data))
+
+
+_unlz4_frame = _into(cramjam.lz4.decompress_into)
 
 
 class _Sliced:
@@ -196,9 +209,9 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
     at = 7 + (8 if flags & 8 else 0)
     while True:
         (head,) = struct.unpack_from("<I", data, at)
-        if not head:
+        length = head & _LZ4_LENGTH
+        if not length:
             return
-        length = head & 0x7FFFFFFF
         block = data[at + 4 : at + 4 + length]
         if len(block) < length or length > most:
             raise UnsoundError
@@ -213,7 +226,7 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
 UNPACK: dict[int, Callable[[bytes], bytes]] = {
     1: _gunzip,
     2: _unsnap,
-    3: _into(cramjam.lz4.decompress_into),
+    3: _unlz4,
     4: _into(cramjam.zstd.decompress_into),
 }
 """What unpacks a batch of each codec at one go. Raises TooLargeError, and anything where it is not sound."""

@@ -12,6 +12,14 @@ Decoding makes a few copies of them. Ten thousand records, the most that a poll 
 """
 
 
+WORK_AT_ONCE = 256 * 1024 * 1024
+"""Bytes that one poll unpacks, over all partitions, whatever comes of them: a fraction of a second's.
+
+Meanwhile nobody tells the group that we are alive. Values do not tell this work: a few hundred bytes may unpack to
+megabytes of keys and of records that are passed over.
+"""
+
+
 class Holder(Protocol):
     """Somebody who unpacks a large batch piece by piece."""
 
@@ -31,14 +39,14 @@ class Budget:
 
     def __init__(self, most_value: int) -> None:
         self.most_value = most_value
-        self.left = AT_ONCE
+        self.left, self.work = AT_ONCE, WORK_AT_ONCE
         self._polls = 0
         self._holder: weakref.ref[Holder] | None = None
         self._held_at = 0  # the poll in which the holder asked last
 
     def begin_poll(self) -> None:
         """Allow the full number of bytes again."""
-        self.left = AT_ONCE
+        self.left, self.work = AT_ONCE, WORK_AT_ONCE
         self._polls += 1
 
     def admits(self, asker: Holder) -> bool:

@@ -18,13 +18,12 @@ from aiokafka.record.util import calc_crc32c
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
 from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
-from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
+from stream_anon.adapters.kafka.bulk.unpacking import AT_ONE_GO, STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
-_NO_LIMIT = 2**31
-_FORMAT = 2
+_NO_LIMIT, _FORMAT = 2**31, 2
 _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 8, 16, 32  # of a batch's attributes
 
 
@@ -193,6 +192,8 @@ class Unread:
 
     def _read_records(self, head: tuple[int, ...], end: int) -> bool:
         codec, packed = head[5] & 7, self._data[self._at + kernels.HEAD : end]
+        if codec and self._budget.work <= 0:
+            return False
         section = self._section(codec, packed)
         if section is None:
             return self._begin_large(head, packed)
@@ -215,9 +216,11 @@ class Unread:
         if self._at == self._large_at:
             return None
         try:
-            return UNPACK[codec](packed)
+            section = UNPACK[codec](packed)
         except Exception:  # noqa: BLE001 - the stream will tell that it is not sound
-            return None
+            section = None
+        self._budget.work -= AT_ONE_GO if section is None else len(section)
+        return section
 
     def _begin_large(self, head: tuple[int, ...], packed: bytes) -> bool:
         self._large_at = self._at
@@ -233,9 +236,10 @@ class Unread:
         """Take some records of a large batch; our place stays at its beginning until it is read to its end."""
         large, head = self._large, self._head(self._at)
         assert large is not None and head is not None  # noqa: S101, PT018 - read before
-        self._budget.admits(self)
+        if not self._budget.admits(self) or self._budget.work <= 0:
+            return False
         try:
-            records = large.take(most, self._budget.left)
+            records = large.take(most, self._budget)
         except Exception:  # noqa: BLE001 - as of a small batch
             raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
         if len(records):

@@ -268,7 +268,7 @@ def test_a_record_that_is_too_large_is_cut_off_and_the_others_of_its_batch_come_
 def test_a_few_kilobytes_that_unpack_to_gigabytes_are_skipped_piece_by_piece(
     codec: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_batches, "AT_A_TURN", 3 << 20)
+    monkeypatch.setattr(budgets, "WORK_AT_ONCE", 3 << 20)
     batch = _builder(codec, 0)
     for place in range(3):
         batch.append(place, 5, None, bytes(10 << 20), [])

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unpacking
+from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread, UnreadableBatch
@@ -138,6 +139,20 @@ def test_empty_frames_take_time_in_proportion_to_their_number(
 
     seconds(10)
     assert seconds(32_000) < 16 * seconds(4_000)  # 8 times where it is linear, 64 times where the rest is copied
+
+
+def test_a_poll_unpacks_a_bounded_part_however_little_of_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budgets, "WORK_AT_ONCE", 40 * 4096)  # forty records
+    monkeypatch.setattr(unpacking, "AT_ONE_GO", 1)
+    monkeypatch.setattr(unpacking, "_FIRST", 1)
+    batch = batch_of([Raw(b"") for _ in range(100)], codec=made.ZSTD)
+    budget = Budget(1_000)
+    unread, counts = Unread(PLACE, Fetched(batch), None, 0, None, None, True, 1, budget=budget), list[int]()
+    while not unread.exhausted:
+        budget.begin_poll()
+        counts.append(len(unread.take(None)))
+    assert sum(counts) == 100
+    assert max(counts) <= 40
 
 
 @pytest.mark.parametrize("codec", made.PACK)
