@@ -252,7 +252,7 @@ def _read(
         if at < 0 or size > stop - at:
             return False
         size, at = _short_varint(data, at + max(size, 0), stop)
-        if at < 0 or size >= stop - at:
+        if at < 0 or max(size, 0) >= stop - at:  # headers have a count
             return False
         if base_offset + place >= after:
             after = base_offset + place + 1

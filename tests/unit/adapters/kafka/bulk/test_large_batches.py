@@ -1,0 +1,198 @@
+"""Records read from a stream: the same as the kernel reads, and as the specification of the format says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from stream_anon.adapters.kafka.bulk import record_kernels as kernels
+from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
+from stream_anon.adapters.kafka.bulk.records import RecordColumns
+from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.microdata.keys import PADDING
+from stream_anon.ports.headers import NO_HEADERS, HeaderPart, HeaderRule
+from tests.support.hostile_batches import varint
+
+Record = tuple[int, int, bytes | None]
+HALF = 1 << 63
+HEADERS = HeaderRule((HeaderPart(b"name", 1, 8),))
+
+
+class Pieces:
+    """Stands for a stream that gives so many bytes at a time."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        self._data, self._size = data, size
+
+    def read(self, most: int) -> bytes:
+        given, self._data = self._data[: self._size], self._data[self._size :]
+        return given
+
+
+class Reference:
+    """The format as its specification says, with the numbers as Java's `ByteUtils` reads them."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def number(self, bits: int, stop: int) -> int:
+        """Return a varint: an int has 32 bits in 5 bytes at most, a long 64 in 10; what is beyond is dropped."""
+        value = 0
+        for place in range(5 if bits == 32 else 10):
+            if self.at >= stop:
+                raise UnsoundError
+            byte = self.data[self.at]
+            self.at += 1
+            value += byte % 128 << 7 * place
+            if byte < 128:
+                value %= 1 << bits
+                return -(value // 2) - 1 if value % 2 else value // 2
+        raise UnsoundError
+
+    def text(self, stop: int) -> bytes | None:
+        size = self.number(32, stop)
+        if size > stop - self.at:
+            raise UnsoundError
+        begin, self.at = self.at, self.at + max(size, 0)
+        return None if size < 0 else self.data[begin : self.at]
+
+    def records(self, head: Head) -> Iterator[Record]:
+        before = -1
+        for _ in range(head.count):
+            size = self.number(32, len(self.data))
+            stop = self.at + size
+            if size < 0 or stop > len(self.data):
+                raise UnsoundError
+            self.at += 1  # attributes
+            time, place = self.number(64, stop), self.number(32, stop)
+            if not before < place <= head.last_offset:
+                raise UnsoundError
+            before = place
+            self.text(stop)  # the key
+            value = self.text(stop)
+            if self.at >= stop:
+                raise UnsoundError  # headers have a count
+            self.at = stop
+            yield head.base_offset + place, (head.base_time + time + HALF) % (2 * HALF) - HALF, value
+        if self.at != len(self.data):
+            raise UnsoundError
+
+
+def by_reference(data: bytes, head: Head) -> tuple[list[Record], bool]:
+    found = list[Record]()
+    try:
+        for record in Reference(data).records(head):
+            found.append(record)
+    except UnsoundError:
+        return found, False
+    return found, True
+
+
+def by_stream(data: bytes, head: Head, piece: int, most: int) -> tuple[list[Record], bool]:
+    budget, found = Budget(1_000), list[Record]()
+    batch = LargeBatch(head, Pieces(data, piece), 0, budget.most_value)
+    try:
+        while not batch.ended:
+            budget.begin_poll()
+            got = batch.take(most, budget)
+            found += zip(got.offsets.tolist(), got.times.tolist(), got.values, strict=True)
+    except UnsoundError:
+        return found, False
+    return found, True
+
+
+def by_kernel(data: bytes, head: Head) -> tuple[list[Record], bool]:
+    whole = kernels.HEAD_FIELDS.pack(
+        head.base_offset, kernels.HEAD - 12 + len(data), -1, 2, 0, 0, head.last_offset, head.base_time, 0,
+        -1, -1, -1, head.count,
+    )  # fmt: skip
+    columns = RecordColumns(head.count, len(data), 0)
+    if not columns.read(whole + data + PADDING, 0, kernels.HEAD + len(data), checked=True):
+        return [], False
+    got = columns.taken()
+    return list(zip(got.offsets.tolist(), got.times.tolist(), got.values, strict=True)), True
+
+
+@st.composite
+def numbers(draw: st.DrawFn, near: int, bits: int) -> bytes:
+    """Draw a varint: mostly the number that fits, else too wide, with bits beyond its field, or noise."""
+    kind = draw(st.integers(0, 19))
+    if kind == 0:
+        return varint(draw(st.integers(-(1 << bits - 1), (1 << bits - 1) - 1)))
+    if kind == 1:
+        return draw(st.binary(min_size=1, max_size=11))
+    if kind <= 5:
+        width = draw(st.integers(1, 11))
+        return varint(near, width=width, beyond=draw(st.sampled_from([0, 0x10, 0x70, 2])) if width >= 5 else 0)
+    return varint(near)
+
+
+@st.composite
+def sections(draw: st.DrawFn) -> tuple[bytes, int]:
+    """Draw the records of a batch, each field as it should be or not, and how many they are."""
+    data, count, place = bytearray(), draw(st.integers(0, 5)), 0
+    for _ in range(count):
+        key, value = draw(st.binary(max_size=5)), draw(st.binary(max_size=20))
+        body = b"\0" + draw(numbers(draw(st.integers(-3, 3)), 64)) + draw(numbers(place, 32))
+        body += draw(numbers(draw(st.sampled_from([len(key), len(key), -1])), 32)) + key
+        body += draw(numbers(draw(st.sampled_from([len(value), len(value), -1])), 32)) + value
+        body += draw(st.sampled_from([b"\0", b"\0", b"\0", b"", b"\2ab"]))
+        data += draw(numbers(len(body), 32)) + body
+        place += draw(st.integers(1, 2))
+    for at, bits in draw(st.lists(st.tuples(st.integers(0, 200), st.integers(1, 255)), max_size=1)):
+        if data:
+            data[at % len(data)] ^= bits
+    return bytes(data), count
+
+
+@settings(max_examples=1_000)
+@given(
+    sections(), st.integers(-1, 12), st.sampled_from([0, 5, 2**63 - 2, -(2**63)]), st.integers(1, 40),
+    st.integers(1, 3),
+)  # fmt: skip
+@example((varint(6) + b"\0\0\0\1\1\0", 1), 0, 0, 1, 1)
+@example((varint(6) + b"\0\0\0\1\2a", 1), 0, 0, 1, 1)  # without a count of headers
+def test_kernel_and_stream_read_what_the_specification_says(
+    drawn: tuple[bytes, int], last: int, base_time: int, piece: int, most: int
+) -> None:
+    data, count = drawn
+    head = Head(0, last, base_time, None, count)
+    wanted, sound = by_reference(data, head)
+    assert by_stream(data, head, piece, most) == (wanted, sound)
+    assert by_kernel(data, head) == (wanted if sound else [], sound)
+
+
+def plain(records: int, headers: int) -> bytes:
+    """Return records without key and text, with so many headers each."""
+    data = b""
+    for place in range(records):
+        body = b"\0\0" + varint(place) + b"\1\0" + varint(headers) + b"\2h\0" * headers
+        data += varint(len(body)) + body
+    return data
+
+
+def turns_of(data: bytes, count: int, wanted: int, headers: HeaderRule) -> tuple[list[int], int]:
+    """Return the offsets that are read and the turns that it takes, each with work for a hundred steps."""
+    budget, offsets, turns = Budget(1_000), list[int](), 0
+    batch = LargeBatch(Head(0, count - 1, 0, None, count), Pieces(data, 256), wanted, 1_000, headers)
+    while not batch.ended:
+        budget.begin_poll()
+        budget.work = 100 * 4_096
+        offsets += batch.take(10, budget).offsets.tolist()
+        turns += 1
+    return offsets, turns
+
+
+def test_records_that_are_not_wanted_end_a_turn_too() -> None:
+    offsets, turns = turns_of(plain(1_000, 0), 1_000, 999, NO_HEADERS)
+    assert offsets == [999]
+    assert turns >= 10
+
+
+def test_headers_of_one_record_end_a_turn_too() -> None:
+    offsets, turns = turns_of(plain(1, 1_000), 1, 0, HEADERS)
+    assert offsets == [0]
+    assert turns >= 10

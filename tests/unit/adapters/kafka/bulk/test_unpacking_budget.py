@@ -1,0 +1,53 @@
+"""What one poll unpacks is bounded, whatever comes of it."""
+
+from __future__ import annotations
+
+import pytest
+from aiokafka import TopicPartition
+
+from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
+from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from tests.support.hostile_batches import GOOD, GZIP, LZ4, NONE, SNAPPY, ZSTD, batch_of, varint
+
+MEGABYTE = 1 << 20
+
+
+def with_key(size: int, base: int, codec: int) -> bytes:
+    """Return a batch of one record whose key has so many bytes, and whose value none."""
+    body = b"\0\0\0" + varint(size) + bytes(size) + b"\0\0"
+    return batch_of([], base=base, codec=codec, count=1, last=0, tail=varint(len(body)) + body)
+
+
+def unread(data: bytes, budget: Budget) -> Unread:
+    return Unread(TopicPartition("t", 0), Fetched(data), None, 0, None, None, True, 1, budget=budget)
+
+
+@pytest.mark.parametrize("size", [MEGABYTE, 12 * MEGABYTE])
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
+def test_batches_that_give_few_bytes_of_values_share_the_work_of_a_poll(
+    codec: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budgets, "WORK_AT_ONCE", 3 * MEGABYTE)
+    data = b"".join(with_key(size, base, codec) for base in range(12))
+    budget = Budget(1_000)
+    part, offsets, polls = unread(data, budget), list[int](), 0
+    while not part.exhausted:
+        budget.begin_poll()
+        got = part.take(10_000)
+        polls += 1
+        if len(got):
+            offsets += got.offsets.tolist()  # type: ignore[union-attr]
+        assert polls < 1_000
+    assert offsets == list(range(12))
+    assert polls >= 12 * size // (4 * MEGABYTE)
+
+
+def test_records_without_compression_are_read_when_the_work_of_a_poll_is_done() -> None:
+    budget = Budget(1_000)
+    budget.work = 0
+    packed, plain = (unread(batch_of(GOOD, codec=codec), budget) for codec in (ZSTD, NONE))
+    assert len(packed.take(10)) == 0
+    assert len(plain.take(10)) == 3
+    budget.begin_poll()
+    assert len(packed.take(10)) == 3
