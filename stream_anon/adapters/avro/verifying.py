@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.avro import operations as op
 from stream_anon.adapters.writing.numbers import MOST_SCALE
+from stream_anon.adapters.writing.program_checks import are_texts, are_within
 from stream_anon.errors import InputError
 
 _ROOT, _RECORD, _UNSEEN = -1, -2, -3
@@ -43,17 +44,17 @@ def _names_what_is_there(program: op.Program) -> bool:
     union, enum = operation == op.UNION, operation == op.ENUM
     if not (
         len(steps)
-        and _are_within(operation, op.UUID + 1)
-        and _are_texts(starts, stops, program.texts)
-        and _are_within(steps[:, op.NEXT], len(steps))
-        and _are_within(first[leads], len(steps))
+        and are_within(operation, op.UUID + 1)
+        and are_texts(starts, stops, program.texts)
+        and are_within(steps[:, op.NEXT], len(steps))
+        and are_within(first[leads], len(steps))
         and _are_stretches(first[union], second[union], tables)
         and _are_stretches(first[enum], 2 * second[enum], tables)
     ):
         return False
     branches = _entries(tables, first[union], second[union])
     symbols = _entries(tables, first[enum], 2 * second[enum]).reshape(-1, 2)
-    return _are_within(branches, len(steps)) and _are_texts(symbols[:, 0], symbols[:, 1], program.texts)
+    return are_within(branches, len(steps)) and are_texts(symbols[:, 0], symbols[:, 1], program.texts)
 
 
 def _entries(tables: NDArray[np.int64], firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -64,14 +65,6 @@ def _entries(tables: NDArray[np.int64], firsts: NDArray[np.int64], counts: NDArr
     stretches = [tables[first : ends[first]] for first in begins.tolist()]
     found: NDArray[np.int64] = np.concatenate([tables[:0], *stretches])
     return found
-
-
-def _are_within(numbers: NDArray[np.int64], count: int) -> bool:
-    return bool(((numbers >= 0) & (numbers < count)).all())
-
-
-def _are_texts(starts: NDArray[np.int64], stops: NDArray[np.int64], texts: NDArray[np.int64]) -> bool:
-    return bool(((starts >= 0) & (starts <= stops) & (stops <= len(texts))).all())
 
 
 def _are_stretches(firsts: NDArray[np.int64], counts: NDArray[np.int64], tables: NDArray[np.int64]) -> bool:
@@ -90,7 +83,7 @@ def _writes_short_values(steps: NDArray[np.int64]) -> bool:
     digits = [_FRACTIONS.get(units) for units in timed[:, 0].tolist()]
     return bool(
         (fixed >= 0).all()
-        and _are_within(decimal[:, op.FIRST], MOST_SCALE + 1)
+        and are_within(decimal[:, op.FIRST], MOST_SCALE + 1)
         and (decimal[:, op.SECOND] >= op.NO_SIZE).all()
         and (uuid == _UUID_BYTES).all()
         and digits == timed[:, 1].tolist()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.protobuf import operations as op
+from stream_anon.adapters.writing.program_checks import are_texts, are_within
 from stream_anon.errors import InputError
 
 _ALL_FORMS = {op.VARINT, op.FIXED_64, op.LENGTH, op.GROUP, op.FIXED_32}
@@ -53,13 +54,13 @@ def _names_what_is_there(program: op.Program) -> bool:
     inner, enums = fields[operation == op.MESSAGE], fields[np.isin(operation, _ENUMS)]
     if not (
         len(messages)
-        and _are_within(messages[:, op.KIND], op.DECIMAL_TEXT + 1)
+        and are_within(messages[:, op.KIND], op.DECIMAL_TEXT + 1)
         and (counts >= 0).all()
         and counts.max() == program.most_fields
         and (np.cumsum(counts) - counts == firsts).all()
         and counts.sum() == len(fields)
-        and _are_within(inner[:, op.FIRST], len(messages))
-        and _are_texts(fields[:, op.TEXT_START], fields[:, op.TEXT_STOP], program.texts)
+        and are_within(inner[:, op.FIRST], len(messages))
+        and are_texts(fields[:, op.TEXT_START], fields[:, op.TEXT_STOP], program.texts)
     ):
         return False
     return all(_is_enum(first, count, tables, program.texts) for first, count in _pairs(enums))
@@ -74,15 +75,7 @@ def _is_enum(first: int, count: int, tables: NDArray[np.int64], texts: NDArray[n
     if not (0 <= count <= len(tables) // 3 and 0 <= first <= len(tables) - 3 * count):
         return False
     entries = tables[first : first + 3 * count].reshape(-1, 3)
-    return bool((np.diff(entries[:, 0]) > 0).all()) and _are_texts(entries[:, 1], entries[:, 2], texts)
-
-
-def _are_within(numbers: NDArray[np.int64], count: int) -> bool:
-    return bool(((numbers >= 0) & (numbers < count)).all())
-
-
-def _are_texts(starts: NDArray[np.int64], stops: NDArray[np.int64], texts: NDArray[np.int64]) -> bool:
-    return bool(((starts >= 0) & (starts <= stops) & (stops <= len(texts))).all())
+    return bool((np.diff(entries[:, 0]) > 0).all()) and are_texts(entries[:, 1], entries[:, 2], texts)
 
 
 def _fields_fit(program: op.Program) -> bool:

@@ -1,8 +1,8 @@
 """Take what a consumer has fetched in whole batches, not record by record.
 
 aiokafka makes an object of each record and a `ConsumerRecord` of that object. This is most of the cost of its
-reading, and it holds the interpreter's lock. Here a kernel reads the bytes of a fetch. From the first batch on that
-has a format from before Kafka 0.11, aiokafka's own reader takes over.
+reading, and it holds the interpreter's lock. Here a kernel reads the bytes of a fetch. A batch of a format from
+before Kafka 0.11 is left to aiokafka's own reader.
 
 A `Budget` over all partitions bounds how much is unpacked at once. A batch that holds more than may be unpacked in
 one go is read piece by piece, one such batch at a time.

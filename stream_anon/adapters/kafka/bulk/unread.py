@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from aiokafka import TopicPartition
-from aiokafka.consumer import fetcher
 from aiokafka.errors import CorruptRecordException
 from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
 from aiokafka.record.memory_records import MemoryRecords
@@ -17,6 +15,7 @@ from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
+from stream_anon.adapters.kafka.bulk.old_batches import OldBatch, end_of_batch
 from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import AT_ONE_GO, STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
@@ -89,13 +88,13 @@ class Unread:
         self._one_by_one = 0  # batches below this place are not read together
         self._large: LargeBatch | None = None
         self._large_at = -1  # where a batch begins that is known to be too large
-        self._own: Any = None  # aiokafka's reader, once it has taken over
+        self._old: OldBatch | None = None
         self._error: Exception | None = None  # the next call raises it
 
     @property
     def exhausted(self) -> bool:
         """Return whether nothing is left."""
-        return not self._ready and self._own is None and self._at >= self._size and self._error is None
+        return not self._ready and self._old is None and self._at >= self._size and self._error is None
 
     def let_go(self) -> None:
         """See `budget.Holder`."""
@@ -141,8 +140,8 @@ class Unread:
         """Read the next batches; return False if it is somebody else's turn, or if another turn is needed."""
         if self._large is not None:
             return self._read_large(most)
-        if self._own is not None:
-            self._read_on(most)
+        if self._old is not None:
+            self._read_old(self._old, most)
             return True
         if not self._aborted and not self._dropped and self._at >= self._one_by_one:
             run = np.empty(2, np.int64)
@@ -153,7 +152,7 @@ class Unread:
                 return True
         head = self._head(self._at)
         if head is None:  # a batch of an older format, or a part of one
-            self._hand_over()
+            self._begin_old()
             return True
         try:
             return self._read_one(*head)
@@ -266,27 +265,26 @@ class Unread:
         if columns.records:
             self._ready.append(columns.taken())
 
-    def _hand_over(self) -> None:
-        """Let aiokafka read from here on."""
-        rest = MemoryRecords(self._data[self._at : self._size])
-        if rest.has_next():
-            aborted = [*((producer, -1) for producer in self._dropped), *self._aborted]
-            self._own = fetcher.PartitionRecords(self._place, rest, aborted, self._reached, *self._others)
-            self._own._consumer_record = _as_it_is  # noqa: SLF001 - pinned by a test
-        self._at = self._size
+    def _begin_old(self) -> None:
+        """Begin a batch of an older format, or end with a part of one."""
+        end = end_of_batch(self._data, self._at, self._size)
+        if end is None:
+            self._at = self._size
+        else:
+            batch = self._data[self._at : end]
+            self._old = OldBatch(self._place, batch, self._reached, self._others, self._headers)
+            self._at = end
 
-    def _read_on(self, most: int) -> None:
-        """Take what aiokafka reads; raises what it raises."""
-        records = list(islice(self._own._records_iterator, most))  # noqa: SLF001
-        self._reached = self._own.next_fetch_offset
-        if len(records) < most:
-            self._own = None
-        if records:
-            self._ready.append(Records.of(records, self._headers))
-
-
-def _as_it_is(place: TopicPartition, record: Any) -> Any:  # noqa: ARG001 - called by aiokafka
-    return record
+    def _read_old(self, old: OldBatch, most: int) -> None:
+        try:
+            records, after = old.take(most)
+        except Exception:  # noqa: BLE001 - as of a new batch
+            raise UnreadableBatch(max(self._reached, old.after)) from None
+        self._reached = max(self._reached, after)
+        if old.ended:
+            self._old = None
+        if len(records):
+            self._ready.append(records)
 
 
 def _next_offset(head: tuple[int, ...]) -> int:

@@ -171,8 +171,24 @@ def test_older_formats_of_batches_are_read_too(magic: int) -> None:
         legacy.append(i, timestamp=1000 + i, key=None, value=b"old")
     new = _builder(0, 0)
     new.append(0, 5, None, b"new", [])
-    ours = drained(bulk(stamped(bytes(new.build()), 0) + bytes(legacy.build()), 0), 3)
+    both = [stamped(bytes(new.build()), 0), bytes(legacy.build())]
+    ours = drained(bulk(b"".join(both), 0), 3)
     assert [e[2] for e in ours if len(e) == 3] == [b"new", b"old", b"old", b"old", b"old"]
+    ours = drained(bulk(both[1] + stamped(both[0], 5) + both[1][:20], 0), 3)
+    assert [e[2] for e in ours if len(e) == 3] == [*[b"old"] * 5, b"new"]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_damaged_batch_of_an_older_format_is_told_with_the_offset_after_it(magic: int) -> None:
+    legacy = LegacyRecordBatchBuilder(magic, 0, 1 << 16)
+    for i in range(3):
+        legacy.append(i, timestamp=1000 + i, key=None, value=b"old")
+    damaged = bytearray(legacy.build())
+    damaged[2 * len(damaged) // 3 - 1] ^= 1  # the second one's value
+    fetched = bulk(bytes(damaged), 0)
+    with pytest.raises(Unreadable) as raised:
+        drained(fetched, 1)
+    assert raised.value.after == 2
 
 
 @settings(max_examples=60)
