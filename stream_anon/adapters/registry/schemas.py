@@ -150,13 +150,10 @@ class Schemas:
         return self._framing is Framing.GLUE or (isinstance(number, int) and number < 0)
 
     def _counts_as_made_up(self, number: int | str) -> bool:
-        """Return whether an id is not asked for, since most of those before it were made up.
-
-        An id that the registry did not know a moment ago is asked for a second time nevertheless; these are few.
-        """
+        """Return whether an id that nothing is known of is not asked for: most of those before it were made up."""
         now = asyncio.get_running_loop().time()
         many = len(self._absences) == MOST_ABSENT and now - self._absences[0] < _ABSENT_WITHIN
-        return many and not self._memory.doubted([number])
+        return many and str(number) not in self._given and not self._memory.has_heard_of(number)
 
     def _note_absent(self, number: int | str, *, asked: bool) -> None:
         now, nobodys = asyncio.get_running_loop().time(), self._is_nobodys(number)

@@ -480,6 +480,23 @@ async def test_a_schema_is_learned_in_the_midst_of_made_up_ids(tmp_path: Path) -
         assert _outcome(codec, values) == ["unknown-schema"] * 1_000 + ["row"]
 
 
+async def test_made_up_ids_shut_out_no_schema_that_is_given_or_known(tmp_path: Path) -> None:
+    file = tmp_path / "given.avsc"
+    file.write_text(json.dumps(V1))
+    async with MemoryRegistry() as registry:
+        registry.add(PROTO, 9_000_000, kind="PROTOBUF")
+        codec = _codec(_policy(tmp_path), registry, "protobuf")
+        await codec.learn([[_id(9_000_000) + b"\0" + VISIT]])
+        flood = [_id(number) + b"\0x" for number in range(1_000, 2_000)]
+        other = _id(9_000_000) + b"\2\2" + VISIT  # a message of the same schema that no record named before
+        await codec.learn([[*flood, other]])
+        assert _outcome(codec, [other]) == ["row"]
+        codec = _codec(_policy(tmp_path), registry, schemas={"9000001": file})
+        value = _avro(V1, PERSON, _id(9_000_001))
+        await codec.learn([[*flood, value]])
+        assert _outcome(codec, [value]) == ["row"]
+
+
 async def test_of_too_many_schemas_those_that_a_poll_does_not_name_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
