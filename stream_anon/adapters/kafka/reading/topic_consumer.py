@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -79,7 +80,15 @@ async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition
 
 
 class TopicConsumer:
-    """A consumer of all partitions of some topics; `unreadable` counts the batches that it passed over."""
+    """A consumer of all partitions of some topics.
+
+    Attributes
+    ----------
+    unreadable
+        How many batches of each partition it passed over.
+    given_up
+        Whether the rest of a partition was passed over, since nobody knows where a batch ends.
+    """
 
     def __init__(self, consumer: AIOKafkaConsumer, places: list[TopicPartition], budget: Budget | None) -> None:
         self._consumer = consumer
@@ -87,7 +96,8 @@ class TopicConsumer:
         self._budget = budget
         self._ends: dict[TopicPartition, int] = {}
         self._next: dict[TopicPartition, int] = {}
-        self.unreadable = 0
+        self.unreadable = Counter[TopicPartition]()
+        self.given_up = False
 
     async def ends(self) -> dict[TopicPartition, int]:
         """Return where each partition ends now, as the brokers tell when asked."""
@@ -135,8 +145,9 @@ class TopicConsumer:
 
     def _pass_over(self, error: Unreadable) -> None:
         """Go on behind a batch, and fetch again what the client drained of other partitions before it raised."""
-        self.unreadable += 1
-        if error.after is None:  # nobody knows where it ends, so nothing more of this partition is read
+        self.unreadable[error.place] += 1
+        if error.after is None:
+            self.given_up = True
             self._places.remove(error.place)
             self._consumer.pause(error.place)
         else:
@@ -179,6 +190,6 @@ async def read_to_the_ends(
                 if size > most_bytes:
                     return False
                 if await reader.at_the_ends():
-                    return True
+                    return not reader.given_up
     except TimeoutError:
         return False

@@ -81,6 +81,9 @@ async def sample_topic(
         complete = await read_to_the_ends(reader, keep, most_bytes, within)
     joined = {place: Records.joined(parts or [Records.of([])]) for place, parts in found.items()}
     kept = {place: records.part(max(len(records) - newest, 0), len(records)) for place, records in joined.items()}
-    uncut = (p for p in firsts if starts[p] <= firsts[p] and len(kept[p]) == len(joined[p]))
+    passed_over = reader.unreadable
+    uncut = (p for p in firsts if starts[p] <= firsts[p] and len(kept[p]) == len(joined[p]) and not passed_over[p])
     whole = frozenset(place.partition for place in uncut)
-    return TopicSample({place.partition: part for place, part in kept.items()}, whole, complete, reader.unreadable)
+    return TopicSample(
+        {place.partition: part for place, part in kept.items()}, whole, complete, passed_over.total()
+    )
