@@ -133,11 +133,6 @@ class SchemaMemory:
         absent = {number: self._absent[number] for number in numbers if number in self._absent}
         return {number: each.last + DOUBTED for number, each in absent.items() if not each.certain}
 
-    def has_heard_of(self, number: int | str) -> bool:
-        """Return whether the registry has an id, or did not know it once and is to be asked for it again."""
-        absent = self._absent.get(number)
-        return number in self._kept or (absent is not None and not absent.certain)
-
     def use(self, numbers: Collection[int | str]) -> None:
         """Note that the records at hand name these schemas, which are not forgotten before the next call."""
         self._in_use = numbers

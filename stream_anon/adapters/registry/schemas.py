@@ -22,10 +22,6 @@ _MOST_DOUBTED = 100
 """Unknown ids of a poll that are asked for twice; of more, those with the highest ids count as made up."""
 _HOLDS, _HOLDS_WITHIN = 6, 600.0
 """How often within so many seconds records wait for a second answer: who makes ids up must not hold others up."""
-MOST_ABSENT, _ABSENT_WITHIN = 300, 10.0
-"""After so many answers within so many seconds that there is no such schema, others count as made up, unasked."""
-_ALWAYS_ASKED = 8
-"""The lowest ids of a poll are asked for nevertheless, since registries count upwards."""
 _MOST_CHANGES = 10_000  # that are remembered as told
 _UNKNOWN_EVERY, _MOST_TOLD = 10.0, 8  # seconds between two tellings of unknown schemas, and ids that each names
 
@@ -65,7 +61,6 @@ class Schemas:
         self._fields: FieldTypes | None = None  # of the schema that was learned last
         self._told: set[SchemaChange] = set()
         self._holds: deque[float] = deque(maxlen=_HOLDS)  # when records began to wait for a second answer
-        self._absences: deque[float] = deque(maxlen=MOST_ABSENT)  # when the registry did not know an id
         self._unknown: dict[int | str, None] = {}  # ids that are to be told
         self._unknown_told = -math.inf
 
@@ -102,21 +97,18 @@ class Schemas:
         if not wanted:
             return
         answers = dict[int | str, tuple[Answer, int] | None]()
-        turns, untaken, unasked = enumerate(wanted.values()), deque(wanted), set[int | str]()
+        turns, untaken = iter(wanted.values()), deque(wanted)
 
         async def ask(session: Session) -> None:
-            for place, keys in turns:
-                number = keys[0].id
-                if place >= _ALWAYS_ASKED and self._counts_as_made_up(number):
-                    unasked.add(number)
-                answers[number] = None if number in unasked else await self._ask(session, keys)
+            for keys in turns:
+                answers[keys[0].id] = await self._ask(session, keys)
                 while untaken and untaken[0] in answers:  # in order: changes are told from one schema to the next
                     take(untaken.popleft())
 
         def take(number: int | str) -> None:
             answer = answers.pop(number)
             if answer is None:
-                self._note_absent(number, asked=number not in unasked)
+                self._note_absent(number)
             else:
                 self._take(wanted[number], *answer)
 
@@ -149,17 +141,9 @@ class Schemas:
         """Return whether nobody is asked for an id: AWS Glue is not spoken to, and no id is negative."""
         return self._framing is Framing.GLUE or (isinstance(number, int) and number < 0)
 
-    def _counts_as_made_up(self, number: int | str) -> bool:
-        """Return whether an id that nothing is known of is not asked for: most of those before it were made up."""
+    def _note_absent(self, number: int | str) -> None:
         now = asyncio.get_running_loop().time()
-        many = len(self._absences) == MOST_ABSENT and now - self._absences[0] < _ABSENT_WITHIN
-        return many and str(number) not in self._given and not self._memory.has_heard_of(number)
-
-    def _note_absent(self, number: int | str, *, asked: bool) -> None:
-        now, nobodys = asyncio.get_running_loop().time(), self._is_nobodys(number)
-        if asked and not nobodys:
-            self._absences.append(now)
-        if self._memory.note_absent(number, now, certain=nobodys or not asked):
+        if self._memory.note_absent(number, now, certain=self._is_nobodys(number)):
             self._unknown[number] = None
 
     def _is_doubtful(self, named: Iterable[int | str], now: float) -> bool:
