@@ -1,6 +1,9 @@
-"""A clock that stands still until a test moves it."""
+"""Clocks that stand still until a test moves them, or that every look moves."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
 
 from stream_anon.adapters.clock import SystemClock
 
@@ -21,3 +24,8 @@ class FakeClock(SystemClock):
     def advance(self, seconds: float) -> None:
         assert seconds >= 0, "time never runs backwards"
         self._now += seconds
+
+
+def ticking(step: float) -> Callable[[], float]:
+    """Return a clock on which so many seconds pass from one look to the next."""
+    return count(0.0, step).__next__

@@ -13,8 +13,6 @@ from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
-_STEP = 4096
-"""What a record or a header costs that is read here, as bytes that are unpacked in the same time."""
 _PIECE = 256 * 1024
 _WIDEST, _SHORT = 64, 32  # bits of a varint
 _Record = tuple[int, int, bytes | None]
@@ -61,7 +59,7 @@ class LargeBatch:
         self._most_value, self._headers, self._names = most_value, headers, headers.names
         self._piece, self._at = b"", 0
         self._unpacked = 0
-        self._work = 0  # bytes that may still be unpacked in this turn
+        self._budget = Budget(most_value)
         self._records = self._parse()
         self._unsound = False
         self.ended = False
@@ -69,8 +67,7 @@ class LargeBatch:
     def take(self, most: int, budget: Budget) -> Records:
         """Return up to `most` of the next records, and not much more than `budget.left` bytes of them.
 
-        Returns none at the end, and if the next record needs another turn: `budget.work` is counted down to little
-        below 0.
+        Returns none at the end, and if the next record needs another turn since the time of this one is spent.
 
         Raises
         ------
@@ -80,30 +77,29 @@ class LargeBatch:
         if self._unsound:
             raise UnsoundError
         found: list[_Record] = []
-        room, self._work = budget.left, budget.work
+        room, self._budget = budget.left, budget
         try:
-            while len(found) < most and room > 0:
-                record = next(self._records)
-                if record is None:
-                    break
-                found.append(record)
-                room -= len(record[2] or b"") + 1
+            with budget.working():
+                while len(found) < most and room > 0:
+                    record = next(self._records)
+                    if record is None:
+                        break
+                    found.append(record)
+                    room -= len(record[2] or b"") + 1
         except StopIteration:
             self.ended = True
         except UnsoundError:
             if not found:
                 raise
             self._unsound = True
-        finally:
-            budget.work = self._work
         offsets, times, values = zip(*found, strict=True) if found else ((), (), ())
         return Records(Texts.of(values), np.array(offsets, np.int64), np.array(times, np.int64))
 
     def _parse(self) -> Iterator[_Record | None]:
-        """Yield records, and None when the work of a turn is done."""
+        """Yield records, and None when the time of a turn is spent."""
         head, last = self._head, -1
         for _ in range(head.count):
-            yield from self._step()
+            yield from self._turn()
             size = self._short_varint()
             end = self._position + size
             if size < 0:
@@ -136,18 +132,17 @@ class LargeBatch:
         if self._at < len(self._piece) or self._read():
             raise UnsoundError
 
-    def _step(self) -> Iterator[None]:
-        """Count the cost of what is read next; yield before it if the turn is over."""
-        if self._work <= 0:
+    def _turn(self) -> Iterator[None]:
+        """Yield if the turn is over."""
+        if self._budget.is_spent:
             yield None
-        self._work -= _STEP
 
     def _held_by_headers(self, end: int) -> Generator[None, None, bytes]:
         """Return what the headers, which must end before `end`, put before the value."""
         held = dict[bytes, bytes]()
         lengths, most = {len(name) for name in self._names}, self._headers.most + 1
         for _ in range(max(self._length(end), 0)):
-            yield from self._step()
+            yield from self._turn()
             size = self._length(end)
             name = self._bytes(size) if size in lengths else b""
             if size not in lengths:
@@ -170,7 +165,6 @@ class LargeBatch:
         if not self._piece:
             raise UnsoundError
         self._unpacked += len(self._piece)
-        self._work -= len(self._piece)
 
     def _read(self) -> bytes:
         try:
@@ -216,8 +210,7 @@ class LargeBatch:
         """Pass over so many bytes, none of which is kept."""
         while size > 0:
             if self._at == len(self._piece):
-                if self._work <= 0:
-                    yield None
+                yield from self._turn()
                 self._fill()
             step = min(size, len(self._piece) - self._at)
             self._at += step

@@ -12,17 +12,32 @@ from aiokafka.consumer import fetcher
 from aiokafka.record.memory_records import MemoryRecords
 
 from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.ports.headers import HeaderRule
 
 _HEAD = struct.Struct(">qi")  # its last offset, and its length behind these two
 
 
 def end_of_batch(data: bytes, at: int, size: int) -> int | None:
-    """Return where a batch of any format ends; None if the bytes end within it."""
+    """Return where a batch of any format ends; None if the bytes end within it.
+
+    Raises
+    ------
+    UnsoundError
+        If its length is negative.
+    """
     if at + _HEAD.size > size:
         return None
-    end = at + _HEAD.size + int(_HEAD.unpack_from(data, at)[1])
-    return end if at + _HEAD.size <= end <= size else None
+    length = int(_HEAD.unpack_from(data, at)[1])
+    if length < 0:
+        raise UnsoundError
+    end = at + _HEAD.size + length
+    return end if end <= size else None
+
+
+def next_offset(data: bytes, at: int = 0) -> int:
+    """Return the offset that a batch of any format says is at least behind its first, by its first bytes."""
+    return int(_HEAD.unpack_from(data, at)[0]) + 1
 
 
 class OldBatch:
@@ -50,7 +65,7 @@ class OldBatch:
     def __init__(
         self, place: TopicPartition, data: bytes, wanted: int, others: Sequence[Any], headers: HeaderRule
     ) -> None:
-        self.after = int(_HEAD.unpack_from(data)[0]) + 1
+        self.after = next_offset(data)
         self.ended = False
         self._headers = headers
         self._records = fetcher.PartitionRecords(place, MemoryRecords(data), None, wanted, *others)

@@ -232,7 +232,7 @@ def _read(
     """Read `count` records that end at `end`; return whether they are sound. See `read_run`.
 
     Brokers store whatever place a record claims in a batch without compression. One beyond the batch's last would
-    make its reader miss what others wrote behind it, so places must ascend and end with that of the head.
+    make its reader miss what others wrote behind it, so places must ascend, and none may be beyond the head's last.
     """
     records, filled, after = found[RECORDS], found[FILLED], found[NEXT]
     before = -1

@@ -22,6 +22,11 @@ AT_ONE_GO = 8 * 1024 * 1024
 """Bytes up to which a batch is unpacked at one go; more than batches of ordinary producers hold."""
 _FIRST = 64 * 1024
 _WIDER = 8
+_PART, _PARTS = 1024, 64
+"""A stream may have `_PARTS` parts (members, frames or blocks), and one more for each `_PART` bytes that they give.
+
+Compressors make larger parts. To begin one takes the time of up to 10 kB: a megabyte of empty ones that of 500 MB.
+"""
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEAD, _XERIAL_LENGTH = 16, 4  # bytes
 _GZIP = b"\x1f\x8b"
@@ -47,14 +52,17 @@ class Stream(Protocol):
         ...
 
 
-def _gunzip(data: bytes) -> bytes:
-    parts, room, stream = list[bytes](), AT_ONE_GO, _Gzip(data)
-    while part := stream.read(room + 1):
-        parts.append(part)
-        room -= len(part)
-        if room < 0:
-            raise TooLargeError
-    return b"".join(parts)
+def _by(stream: Callable[[bytes], Stream]) -> Callable[[bytes], bytes]:
+    def unpack(data: bytes) -> bytes:
+        parts, room, source = list[bytes](), AT_ONE_GO, stream(data)
+        while part := source.read(room + 1):
+            parts.append(part)
+            room -= len(part)
+            if room < 0:
+                raise TooLargeError
+        return b"".join(parts)
+
+    return unpack
 
 
 def _into(decompress_into: Callable[[bytes, bytearray], int]) -> Callable[[bytes], bytes]:
@@ -80,12 +88,6 @@ def _unlz4(data: bytes) -> bytes:
         length = struct.unpack_from("<I", data, at)[0] & _LZ4_LENGTH
         at += 4 + length + (4 if flags & 16 and length else 0)
     return _unlz4_frame(data[: at + (4 if flags & 4 else 0)])
-
-
-def _unsnap(data: bytes) -> bytes:
-    if len(data) > AT_ONE_GO // _SNAPPY_PACKS:
-        raise TooLargeError
-    return b"".join(_snappy_blocks(data))
 
 
 _unlz4_frame = _into(cramjam.lz4.decompress_into)
@@ -117,11 +119,29 @@ class _Sliced:
         return self._data.startswith(mark, self._at)
 
 
+class _Parts:
+    """Bounds the number of a batch's parts; see `_PART`."""
+
+    def __init__(self) -> None:
+        self._room = _PART * _PARTS
+
+    def give(self, found: bytes) -> bytes:
+        """Return what was found, and allow as many parts more as it is long."""
+        self._room += len(found)
+        return found
+
+    def begin(self) -> None:
+        """Count one more; raises UnsoundError if they are too many."""
+        self._room -= _PART
+        if self._room < 0:
+            raise UnsoundError
+
+
 class _Gzip:
     """Consecutive members. As Java's reader does, this one passes over what is behind them and begins no other."""
 
     def __init__(self, data: bytes) -> None:
-        self._rest = _Sliced(data)
+        self._rest, self._parts = _Sliced(data), _Parts()
         self._member = zlib.decompressobj(wbits=31)
 
     def read(self, most: int) -> bytes:
@@ -129,12 +149,13 @@ class _Gzip:
             if self._member.eof:
                 if not self._rest.begins(_GZIP):
                     return b""
+                self._parts.begin()
                 self._member = zlib.decompressobj(wbits=31)
             given = self._rest.next()
             found = self._member.decompress(given, most)
             self._rest.take_back(self._member.unused_data if self._member.eof else self._member.unconsumed_tail)
             if found:
-                return found
+                return self._parts.give(found)
             if not given and not self._member.eof:
                 raise UnsoundError
 
@@ -143,7 +164,7 @@ class _Zstd:
     """Consecutive frames; the window of a frame may take 128 MiB, as Kafka's own consumer allows."""
 
     def __init__(self, data: bytes) -> None:
-        self._rest = _Sliced(data)
+        self._rest, self._parts = _Sliced(data), _Parts()
         self._frame = zstd.ZstdDecompressor()
 
     def read(self, most: int) -> bytes:
@@ -151,13 +172,14 @@ class _Zstd:
             if self._frame.eof:
                 if not self._rest:
                     return b""
+                self._parts.begin()
                 self._frame = zstd.ZstdDecompressor()
             given = self._rest.next() if self._frame.needs_input else b""
             found = self._frame.decompress(given, most)
             if self._frame.eof:
                 self._rest.take_back(self._frame.unused_data)
             if found:
-                return found
+                return self._parts.give(found)
             if self._frame.needs_input and not self._frame.eof and not self._rest:
                 raise UnsoundError
 
@@ -166,10 +188,14 @@ class _Blocks:
     """A stream of whole blocks, each of which the format bounds."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
+        self._blocks, self._parts = blocks, _Parts()
 
     def read(self, most: int) -> bytes:  # noqa: ARG002 - see `Stream`
-        return next(filter(None, self._blocks), b"")
+        for block in self._blocks:
+            self._parts.begin()
+            if block:
+                return self._parts.give(block)
+        return b""
 
 
 def _snappy_blocks(data: bytes) -> Iterator[bytes]:
@@ -223,9 +249,13 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
         at += 4 + length + (4 if flags & 16 else 0)
 
 
+def _snappy(data: bytes) -> Stream:
+    return _Blocks(_snappy_blocks(data))
+
+
 UNPACK: dict[int, Callable[[bytes], bytes]] = {
-    1: _gunzip,
-    2: _unsnap,
+    1: _by(_Gzip),
+    2: _by(_snappy),
     3: _unlz4,
     4: _into(cramjam.zstd.decompress_into),
 }
@@ -233,7 +263,7 @@ UNPACK: dict[int, Callable[[bytes], bytes]] = {
 
 STREAMS: dict[int, Callable[[bytes], Stream]] = {
     1: _Gzip,
-    2: lambda data: _Blocks(_snappy_blocks(data)),
+    2: _snappy,
     3: lambda data: _Blocks(_lz4_blocks(data)),
     4: _Zstd,
 }

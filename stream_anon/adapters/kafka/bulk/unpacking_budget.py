@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 AT_ONCE = 16 * 1024 * 1024
@@ -11,12 +14,11 @@ AT_ONCE = 16 * 1024 * 1024
 Decoding makes a few copies of them. Ten thousand records, the most that a poll returns, of 1.6 kB each fit.
 """
 
+SECONDS_AT_ONCE = 0.25
+"""Processor time in which one poll unpacks, over all partitions, whatever comes of it.
 
-WORK_AT_ONCE = 256 * 1024 * 1024
-"""Bytes that one poll unpacks, over all partitions, whatever comes of them: a fraction of a second's.
-
-Meanwhile nobody tells the group that we are alive. Values do not tell this work: a few hundred bytes may unpack to
-megabytes of keys and of records that are passed over.
+Meanwhile nobody tells the group that we are alive. Neither values nor bytes tell this work: a few hundred bytes may
+unpack to megabytes of keys and of records that are passed over, or to nothing, in thousands of empty parts.
 """
 
 
@@ -29,25 +31,50 @@ class Holder(Protocol):
 
 
 class Budget:
-    """The bytes that one consumer may unpack in a poll, and the turn to unpack a large batch.
+    """What one consumer may unpack in a poll, and the turn to unpack a large batch.
 
     Parameters
     ----------
     most_value
         Larger values are not kept whole.
+    clock
+        The processor time of this thread, in seconds.
+
+    Attributes
+    ----------
+    left
+        Bytes of values that this poll may still return.
     """
 
-    def __init__(self, most_value: int) -> None:
+    def __init__(self, most_value: int, clock: Callable[[], float] = time.thread_time) -> None:
         self.most_value = most_value
-        self.left, self.work = AT_ONCE, WORK_AT_ONCE
+        self._clock = clock
+        self.left, self._seconds = AT_ONCE, SECONDS_AT_ONCE
+        self._began: float | None = None  # when the present work began
         self._polls = 0
         self._holder: weakref.ref[Holder] | None = None
         self._held_at = 0  # the poll in which the holder asked last
 
     def begin_poll(self) -> None:
-        """Allow the full number of bytes again."""
-        self.left, self.work = AT_ONCE, WORK_AT_ONCE
+        """Allow the full number of bytes and the full time again."""
+        self.left, self._seconds = AT_ONCE, SECONDS_AT_ONCE
         self._polls += 1
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Count the time of the block as work."""
+        self._began = self._clock()
+        try:
+            yield
+        finally:
+            self._seconds -= self._clock() - self._began
+            self._began = None
+
+    @property
+    def is_spent(self) -> bool:
+        """Return whether this poll has worked for as long as it may."""
+        now = 0.0 if self._began is None else self._clock() - self._began
+        return now >= self._seconds
 
     def admits(self, asker: Holder) -> bool:
         """Return whether it is the asker's turn to unpack a large batch.

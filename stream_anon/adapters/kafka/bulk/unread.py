@@ -15,9 +15,9 @@ from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
-from stream_anon.adapters.kafka.bulk.old_batches import OldBatch, end_of_batch
+from stream_anon.adapters.kafka.bulk.old_batches import OldBatch, end_of_batch, next_offset
 from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
-from stream_anon.adapters.kafka.bulk.unpacking import AT_ONE_GO, STREAMS, UNPACK, UnsoundError
+from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
@@ -191,9 +191,10 @@ class Unread:
 
     def _read_records(self, head: tuple[int, ...], end: int) -> bool:
         codec, packed = head[5] & 7, self._data[self._at + kernels.HEAD : end]
-        if codec and self._budget.work <= 0:
+        if codec and self._budget.is_spent:
             return False
-        section = self._section(codec, packed)
+        with self._budget.working():
+            section = self._section(codec, packed)
         if section is None:
             return self._begin_large(head, packed)
         count = head[-1]
@@ -215,11 +216,9 @@ class Unread:
         if self._at == self._large_at:
             return None
         try:
-            section = UNPACK[codec](packed)
+            return UNPACK[codec](packed)
         except Exception:  # noqa: BLE001 - the stream will tell that it is not sound
-            section = None
-        self._budget.work -= AT_ONE_GO if section is None else len(section)
-        return section
+            return None
 
     def _begin_large(self, head: tuple[int, ...], packed: bytes) -> bool:
         self._large_at = self._at
@@ -235,7 +234,7 @@ class Unread:
         """Take some records of a large batch; our place stays at its beginning until it is read to its end."""
         large, head = self._large, self._head(self._at)
         assert large is not None and head is not None  # noqa: S101, PT018 - read before
-        if not self._budget.admits(self) or self._budget.work <= 0:
+        if not self._budget.admits(self) or self._budget.is_spent:
             return False
         try:
             records = large.take(most, self._budget)
@@ -267,7 +266,10 @@ class Unread:
 
     def _begin_old(self) -> None:
         """Begin a batch of an older format, or end with a part of one."""
-        end = end_of_batch(self._data, self._at, self._size)
+        try:
+            end = end_of_batch(self._data, self._at, self._size)
+        except UnsoundError:
+            raise UnreadableBatch(max(self._reached, next_offset(self._data, self._at))) from None
         if end is None:
             self._at = self._size
         else:

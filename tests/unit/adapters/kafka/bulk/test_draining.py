@@ -22,8 +22,9 @@ from stream_anon.adapters.kafka.bulk import large_batches, unpacking
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, _result, drain_in_batches
 from stream_anon.adapters.kafka.bulk.records import Records
-from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from tests.support.clock import ticking
 
 PLACE = TopicPartition("t", 0)
 COMMIT, ABORT = struct.pack(">hh", 0, 1), struct.pack(">hh", 0, 0)
@@ -281,16 +282,13 @@ def test_a_record_that_is_too_large_is_cut_off_and_the_others_of_its_batch_come_
 
 
 @pytest.mark.parametrize("codec", [1, 4])
-def test_a_few_kilobytes_that_unpack_to_gigabytes_are_skipped_piece_by_piece(
-    codec: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(budgets, "WORK_AT_ONCE", 3 << 20)
+def test_a_few_kilobytes_that_unpack_to_gigabytes_are_skipped_piece_by_piece(codec: int) -> None:
     batch = _builder(codec, 0)
     for place in range(3):
         batch.append(place, 5, None, bytes(10 << 20), [])
     data = stamped(bytes(batch.build()), 0)
     assert len(data) < 100_000
-    budget = Budget(1000)
+    budget = Budget(1000, ticking(SECONDS_AT_ONCE / 10))
     fetched, polls, sizes = bulk(data, 0, None, budget), 0, []
     tracemalloc.start()
     while fetched.has_more():

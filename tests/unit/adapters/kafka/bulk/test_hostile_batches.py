@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import struct
 import time
 from collections.abc import Callable
 
@@ -14,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unpacking
-from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk.records import Records
-from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread, UnreadableBatch
 from tests.support import hostile_batches as made
+from tests.support.clock import ticking
 from tests.support.hostile_batches import GOOD, MOST, Raw, batch_of, varint
 
 PLACE = TopicPartition("t", 0)
@@ -125,8 +126,10 @@ def test_a_time_beyond_64_bits_wraps(codec: int, small: bool) -> None:
     [(made.GZIP, made.empty_members, gzip.compress), (made.ZSTD, made.empty_frames, zstd_encode)],
 )
 def test_empty_frames_take_time_in_proportion_to_their_number(
-    codec: int, empty: Callable[[int], bytes], pack: Callable[[bytes], bytes]
+    codec: int, empty: Callable[[int], bytes], pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(unpacking, "_PARTS", 1 << 20)
+
     def seconds(count: int) -> float:
         batch = batch_of(GOOD, codec=codec, packed=made.behind(empty(count), pack))
         taken = list[float]()
@@ -141,18 +144,27 @@ def test_empty_frames_take_time_in_proportion_to_their_number(
     assert seconds(32_000) < 32 * seconds(4_000)  # 8 times where it is linear, 64 times where the rest is copied
 
 
+@pytest.mark.parametrize("length", [-1, -5, -12, -13, -(2**31)])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_batch_of_negative_length_is_told_and_not_taken_for_one_that_is_cut_off(magic: int, length: int) -> None:
+    damaged = bytearray(BEHIND)
+    struct.pack_into(">i", damaged, 8, length)
+    damaged[16] = magic
+    assert read(bytes(damaged)) == ([], 4)
+    assert read(batch_of(GOOD) + damaged) == ([(0, b"a"), (1, b"b"), (2, b"c")], 4)
+
+
 def test_a_poll_unpacks_a_bounded_part_however_little_of_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budgets, "WORK_AT_ONCE", 40 * 4096)  # forty records
     monkeypatch.setattr(unpacking, "AT_ONE_GO", 1)
     monkeypatch.setattr(unpacking, "_FIRST", 1)
     batch = batch_of([Raw(b"") for _ in range(100)], codec=made.ZSTD)
-    budget = Budget(1_000)
+    budget = Budget(1_000, ticking(SECONDS_AT_ONCE / 40))
     unread, counts = Unread(PLACE, Fetched(batch), None, 0, None, None, True, 1, budget=budget), list[int]()
     while not unread.exhausted:
         budget.begin_poll()
         counts.append(len(unread.take(None)))
     assert sum(counts) == 100
-    assert max(counts) <= 40
+    assert max(counts) <= 42
 
 
 @pytest.mark.parametrize("codec", made.PACK)

@@ -11,9 +11,10 @@ from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
 from stream_anon.adapters.kafka.bulk.records import RecordColumns
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
-from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.microdata.keys import PADDING
 from stream_anon.ports.headers import NO_HEADERS, HeaderPart, HeaderRule
+from tests.support.clock import ticking
 from tests.support.hostile_batches import varint
 
 Record = tuple[int, int, bytes | None]
@@ -175,12 +176,11 @@ def plain(records: int, headers: int) -> bytes:
 
 
 def turns_of(data: bytes, count: int, wanted: int, headers: HeaderRule) -> tuple[list[int], int]:
-    """Return the offsets that are read and the turns that it takes, each with work for a hundred steps."""
-    budget, offsets, turns = Budget(1_000), list[int](), 0
+    """Return the offsets that are read and the turns that it takes, each of a hundred looks at the clock."""
+    budget, offsets, turns = Budget(1_000, ticking(SECONDS_AT_ONCE / 100)), list[int](), 0
     batch = LargeBatch(Head(0, count - 1, 0, None, count), Pieces(data, 256), wanted, 1_000, headers)
     while not batch.ended:
         budget.begin_poll()
-        budget.work = 100 * 4_096
         offsets += batch.take(10, budget).offsets.tolist()
         turns += 1
     return offsets, turns

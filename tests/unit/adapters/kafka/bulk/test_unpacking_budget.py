@@ -1,13 +1,13 @@
-"""What one poll unpacks is bounded, whatever comes of it."""
+"""The time in which one poll unpacks is bounded, whatever comes of it."""
 
 from __future__ import annotations
 
 import pytest
 from aiokafka import TopicPartition
 
-from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
-from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from tests.support.clock import ticking
 from tests.support.hostile_batches import GOOD, GZIP, LZ4, NONE, SNAPPY, ZSTD, batch_of, varint
 
 MEGABYTE = 1 << 20
@@ -23,14 +23,11 @@ def unread(data: bytes, budget: Budget) -> Unread:
     return Unread(TopicPartition("t", 0), Fetched(data), None, 0, None, None, True, 1, budget=budget)
 
 
-@pytest.mark.parametrize("size", [MEGABYTE, 12 * MEGABYTE])
+@pytest.mark.parametrize(("size", "looks"), [(MEGABYTE, 3), (12 * MEGABYTE, 30)])
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
-def test_batches_that_give_few_bytes_of_values_share_the_work_of_a_poll(
-    codec: int, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(budgets, "WORK_AT_ONCE", 3 * MEGABYTE)
+def test_batches_that_give_few_bytes_of_values_share_the_time_of_a_poll(codec: int, size: int, looks: int) -> None:
     data = b"".join(with_key(size, base, codec) for base in range(12))
-    budget = Budget(1_000)
+    budget = Budget(1_000, ticking(SECONDS_AT_ONCE / looks))
     part, offsets, polls = unread(data, budget), list[int](), 0
     while not part.exhausted:
         budget.begin_poll()
@@ -40,12 +37,14 @@ def test_batches_that_give_few_bytes_of_values_share_the_work_of_a_poll(
             offsets += got.offsets.tolist()  # type: ignore[union-attr]
         assert polls < 1_000
     assert offsets == list(range(12))
-    assert polls >= 12 * size // (4 * MEGABYTE)
+    assert polls >= 4
 
 
-def test_records_without_compression_are_read_when_the_work_of_a_poll_is_done() -> None:
-    budget = Budget(1_000)
-    budget.work = 0
+def test_records_without_compression_are_read_when_the_time_of_a_poll_is_spent() -> None:
+    budget = Budget(1_000, ticking(SECONDS_AT_ONCE))
+    with budget.working():
+        assert budget.is_spent
+    assert budget.is_spent
     packed, plain = (unread(batch_of(GOOD, codec=codec), budget) for codec in (ZSTD, NONE))
     assert len(packed.take(10)) == 0
     assert len(plain.take(10)) == 3
