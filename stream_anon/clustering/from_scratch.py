@@ -72,10 +72,6 @@ class FromScratch(ABC):
         """Return None: there is nothing to prepare."""
         return None
 
-    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
-        """Return which rows would have a class; see `Partitioner`."""
-        return marked(self._placement(rows, criteria), len(rows))
-
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         """Return the class of each row; see `Partitioner`."""
         if len(rows) != self._count:

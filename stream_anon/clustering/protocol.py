@@ -76,10 +76,6 @@ class Partitioner(Protocol):
         """
         ...
 
-    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
-        """Return which rows `close` would give a class, of the rows that it would be given; changes nothing."""
-        ...
-
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         """Return the class of each row, numbered from 0 without gaps.
 

@@ -14,13 +14,12 @@ from stream_anon.clustering.protocol import Partitioner
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.policy import AboveMost, Policy, Shortfall
+from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
 
 LEAST_REJECTS = 100_000
 MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
-_PART = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +31,6 @@ class OpenWindow:
 
     records: int
     opened_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Hold:
-    """What is known of a window that may be held since it would suppress too many records.
-
-    Parameters
-    ----------
-    counted
-        Records that it had taken when these were last counted; -1 if they were not.
-    until
-        Records with which they are counted again; 0 where nothing is held.
-    begun
-        Whether it is held.
-    """
-
-    counted: int = -1
-    until: int = 0
-    begun: bool = False
 
 
 class Engine:
@@ -80,8 +60,7 @@ class Engine:
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}
         self._now = self._arrived = -np.inf
-        self._in_reach: float | None = None
-        self._hold = _Hold()
+        self._enough_since: float | None = None
         self._window = self._new_window()
 
     def _new_window(self) -> Window:
@@ -109,8 +88,7 @@ class Engine:
             self._positions.pop(source, None)
             self._starts.pop(source, None)
         dropped = self._window.drop(set(sources))
-        self._hold = _Hold(begun=self._hold.begun)
-        self._note_reach()
+        self._note_people()
         return dropped
 
     def position(self, source: int) -> int:
@@ -148,7 +126,7 @@ class Engine:
         for source in np.union1d(batch.sources, batch.rejects.sources).tolist():
             if source in self._positions:
                 sealed += self._add_of(source, self._of_source(batch, source))
-        self._note_reach()
+        self._note_people()
         return sealed
 
     def _of_source(self, batch: CodedBatch, source: int) -> CodedBatch:
@@ -196,19 +174,19 @@ class Engine:
     def deadline(self) -> float | None:
         """Return the clock reading at which `tick` must be called; None while nothing waits or all is held."""
         oldest = self._window.oldest
-        if oldest is None or self._out_of_reach():
-            return None
-        if self._hold.until and self.room and self._window.taken < self._hold.until:
-            return None
-        return self._window.timer.due_at(oldest, self._in_reach)
+        return None if oldest is None or self.held else self._window.timer.due_at(oldest, self._enough_since)
 
     @property
     def held(self) -> bool:
-        """Return whether the open window is held, since it would be suppressed, whole or too much of it.
+        """Return whether the open window waits for more people.
 
-        O(n log n) with `above_max_suppressed: hold`.
+        It asks for nothing but their number. If it asked what the criteria say, its publication would tell that the
+        person who came last brought the value that was missing, and what everybody before them has.
         """
-        return self._out_of_reach() or self._suppresses_too_much()
+        if self._policy.window.shortfall is not Shortfall.HOLD or not self._window.admitted:
+            return False
+        # Without room nothing more may come in: waiting on would be waiting for ever.
+        return self.room and self._window.individuals < self._criteria.least_people
 
     @property
     def room(self) -> bool:
@@ -231,63 +209,31 @@ class Engine:
         return self._window.preparation(self._now)
 
     def tick(self, now: float) -> SealedWindow | None:
-        """Seal the window if it is due.
-
-        With `shortfall: hold` not before it can hold a class, with `above_max_suppressed: hold` not while it would
-        suppress too many records. How many these would be is counted when it is due, and again each time that it
-        has grown by a sixteenth.
-        """
+        """Seal the window if it is due; with `shortfall: hold` not before it has enough people."""
         self._advance(now)
-        if not self._is_due() or self._suppresses_too_much():
-            return None
-        # A window that was held waits longer, counted from now.
-        return self._seal() if self._is_due() else None
-
-    def _is_due(self) -> bool:
         deadline = self.deadline
-        return deadline is not None and self._now >= deadline
+        return None if deadline is None or self._now < deadline else self._seal()
 
     def seal(self, now: float) -> SealedWindow | None:
         """Seal the window whatever its age; None if nothing came in since the last one."""
         self._advance(now)
         return self._seal() if self._window.oldest is not None else None
 
-    def _suppresses_too_much(self) -> bool:
-        """Return whether the window is held since it would suppress too many records; take note of that."""
-        most = self._policy.max_suppressed
-        if most is None or self._policy.above_max_suppressed is not AboveMost.HOLD or not self.room:
-            return False
-        taken = self._window.taken
-        if taken != self._hold.counted:
-            above = self._window.would_suppress(self._criteria) > most.of(taken)
-            if self._hold.begun and not above:
-                self._in_reach = self._now
-            self._hold = _Hold(taken, taken + max(1, taken // _PART) if above else 0, begun=above)
-        return self._hold.begun
-
-    def _out_of_reach(self) -> bool:
-        if self._policy.window.shortfall is not Shortfall.HOLD or not self._window.admitted:
-            return False
-        if not self.room:  # nothing more may come in: waiting on would be waiting for ever
-            return False
-        return not self._criteria.in_reach(self._window.individuals, self._window.values)
-
     def _seal(self) -> SealedWindow:
         sealed = self._window.seal(self._starts, self._positions, self._now)
         self._starts = dict(self._positions)
         self._window = self._new_window()
-        self._in_reach = None
-        self._hold = _Hold()
+        self._enough_since = None
         return sealed
 
-    def _note_reach(self) -> None:
-        """Take note of when a window that may be held could first hold a class."""
+    def _note_people(self) -> None:
+        """Take note of when a window that may be held first had enough people."""
         if self._policy.window.shortfall is not Shortfall.HOLD:
             return
-        if not self._criteria.in_reach(self._window.individuals, self._window.values):
-            self._in_reach = None
-        elif self._in_reach is None:
-            self._in_reach = self._now
+        if self._window.individuals < self._criteria.least_people:
+            self._enough_since = None
+        elif self._enough_since is None:
+            self._enough_since = self._now
 
     def _advance(self, now: float) -> None:
         self._now = max(self._now, now)

@@ -22,7 +22,6 @@ from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.payload import Payload, joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
-from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
 from stream_anon.windowing.pieces import LARGE, append_piece
 
@@ -156,11 +155,6 @@ class Window:
     def individuals(self) -> int:
         """Return the number of distinct individuals."""
         return len(self._people)
-
-    @property
-    def values(self) -> tuple[NDArray[np.int64], ...]:
-        """Return how often each value occurs, for each sensitive attribute with a criterion."""
-        return tuple(values.counts for values in self._values)
 
     def take(self, batch: CodedBatch, source: int, first: int, now: float) -> int:
         """Take rows of `batch` from `first` on until the window is full; return the first row left.
@@ -299,21 +293,6 @@ class Window:
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
 
-    def would_suppress(self, criteria: Criteria) -> int:
-        """Return how many records a close would suppress now: without a class, or over their limit; O(n log n).
-
-        Shields, the gate and the size of what is written may take further ones.
-        """
-        placed = 0
-        if criteria.in_reach(self.individuals, self.values):
-            placed = int(self._partitioner.placed(self._in_order(self._columns()), criteria).sum())
-        return self.taken - placed
-
-    @property
-    def taken(self) -> int:
-        """Return the number of records that are to be released or suppressed."""
-        return self.admitted + self.over_limit
-
     @property
     def over_limit(self) -> int:
         """Return the number of records beyond their individual's limit."""
@@ -337,7 +316,7 @@ class Window:
             arrivals=tuple((chunk.arrived, len(chunk.payload)) for chunk in self._chunks if chunk.payload),
             origins=tuple((chunk.source, chunk.offsets) for chunk in self._chunks if chunk.payload),
             individuals=self.individuals,
-            values=self.values,
+            values=tuple(values.counts for values in self._values),
             opened_at=now if self.oldest is None else self.oldest,
             closed_at=now,
         )

@@ -33,7 +33,6 @@ SPELLED = {
 
 _ABOVE = {
     AboveMost.PUBLISH: "published with an alert",
-    AboveMost.HOLD: "published with an alert, since they cannot be held any longer",
     AboveMost.SUPPRESS: "suppressed whole",
 }
 

@@ -40,7 +40,7 @@ MOST_SHIELDS = 20
 
 
 class Shortfall(StrEnum):
-    """What happens to a whole window that cannot be made k-anonymous at its deadline."""
+    """What happens to a whole window of too few people at its deadline."""
 
     SUPPRESS = "suppress"
     HOLD = "hold"
@@ -50,7 +50,6 @@ class AboveMost(StrEnum):
     """What happens to a window that would suppress more than `max_suppressed` of its records."""
 
     PUBLISH = "publish"
-    HOLD = "hold"
     SUPPRESS = "suppress"
 
 
@@ -394,7 +393,7 @@ class Policy:
     @property
     def holds(self) -> bool:
         """Return whether a window may wait beyond its longest delay."""
-        return self.window.shortfall is Shortfall.HOLD or self.above_max_suppressed is AboveMost.HOLD
+        return self.window.shortfall is Shortfall.HOLD
 
     @cached_property
     def quasi_identifiers(self) -> tuple[QuasiIdentifier, ...]:

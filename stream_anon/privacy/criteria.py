@@ -284,6 +284,11 @@ class Criteria:
                 legal &= found.permitted(asked)
         return legal
 
+    @property
+    def least_people(self) -> int:
+        """Return how many individuals a window needs at least, whatever they are like, for a class."""
+        return max(self.k, self.crowd, int(self.distinct_l.max(initial=0)))
+
     def in_reach(self, individuals: int, occurrences: Sequence[NDArray[np.int64]]) -> bool:
         """Return whether a window with so many individuals can be released: all of it as one class, at worst.
 

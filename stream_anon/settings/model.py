@@ -32,14 +32,19 @@ class WindowSettings(Section):
     explanation: ClassVar[
         str
     ] = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
-each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`."""
+each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`.
+
+`shortfall: hold` lets a window wait for as many people as a class needs at least: `k`, that of the largest shield,
+or `distinct_l`. This breaks the bound of `max_delay` on purpose. It waits for nothing else: a window of enough
+people that misses a sensitive value is suppressed whole when it is due, since the moment of publication would tell
+who brought that value."""
 
     max_records: int = Field(default=10_000, ge=2, le=MOST_RECORDS)
     """Records after which a window closes."""
     max_delay: Duration = Field(default=30.0, ge=0.05, le=86_400)
     """Age of its oldest record at which a window closes."""
     shortfall: Literal["suppress", "hold"] = "suppress"
-    """What happens to a window that cannot be made anonymous at its deadline."""
+    """What happens to a window that has too few people at its deadline: it is suppressed whole, or held."""
     max_records_per_individual: int = Field(default=100, ge=1, le=10_000_000)
     """Records of one individual beyond which further ones are suppressed."""
 

@@ -133,10 +133,9 @@ is for files that `method: iab` recodes. The word must be written; a `k` that is
 `max_share` is of classes of k individuals and must be left out beside it.
 
 `max_suppressed` is compared with the records of a window that would be released or suppressed; those over their
-individual's limit are among the suppressed. A window above it is published with an alert (`publish`), suppressed
-whole (`suppress`), or waits for more records (`hold`), which breaks the bound of `max_delay` on purpose: what it
-would suppress is counted when it is due and each time that it has grown by a sixteenth. With `max_records` a held
-window closes all the same, and is published with an alert."""
+individual's limit are among the suppressed. A window above it is published with an alert (`publish`) or suppressed
+whole (`suppress`). None waits for better company: its moment of publication would tell what the last records are
+like."""
 
     k: Annotated[int, Field(ge=2, le=MOST_CLASS)] | Literal["none"]
     """Least number of distinct individuals in a published class, 2 to 1,000,000; none: shields alone protect, in
@@ -156,9 +155,9 @@ window closes all the same, and is published with an alert."""
         Annotated[int, Field(ge=0, le=MOST_RECORDS)] | Annotated[str, Field(pattern=SHARE_PATTERN)] | None
     ) = None
     """How many of a window's records may be suppressed: a share such as 5%, or a number; by default any."""
-    above_max_suppressed: Literal["publish", "hold", "suppress"] = "publish"
-    """What becomes of a window that would suppress more: it is published with an alert, held for as long as it
-    may grow, or suppressed whole."""
+    above_max_suppressed: Literal["publish", "suppress"] = "publish"
+    """What becomes of a window that would suppress more: it is published with an alert, or suppressed
+    whole."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")

@@ -7,7 +7,7 @@
     opened                             due somewhere here, drawn anew for each window
 
 A fixed age would tell when a lone record arrived: publication minus max_delay. So the limit is drawn. A window that
-was held beyond it waits as much longer, counted from when it could hold a class: else it would be published at the
+was held beyond it waits as much longer, counted from when it had enough people: else it would be published at the
 moment at which the last of k people came.
 """
 
@@ -59,18 +59,18 @@ class WindowTimer:
             return self.limits.max_records
         return min(self.limits.max_records, math.ceil(admitted * self.age_limit / age))
 
-    def due_at(self, oldest: float, in_reach: float | None = None) -> float:
+    def due_at(self, oldest: float, enough_since: float | None = None) -> float:
         """Return the time at which a window is due, given that its oldest record arrived at `oldest`.
 
         Parameters
         ----------
-        in_reach
-            When a window that is held could first hold a class; None if nothing is held.
+        enough_since
+            When a window that may be held first had enough people; None if it may not be held.
         """
         due = oldest + self.age_limit
-        if in_reach is None or in_reach <= due:
+        if enough_since is None or enough_since <= due:
             return due
-        return in_reach + self.age_limit - LEAST_AGE * self.limits.max_delay
+        return enough_since + self.age_limit - LEAST_AGE * self.limits.max_delay
 
 
 def is_mature(oldest: float, now: float, limits: WindowLimits) -> bool:

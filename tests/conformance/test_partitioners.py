@@ -75,16 +75,6 @@ def _cells(table: Table, levels: Sequence[int | None]) -> list[list[int]]:
     return list(cells.values())
 
 
-@engines
-@given(table=tables())
-def test_what_is_said_to_have_a_place_has_one_at_the_close(engine: str, table: Table) -> None:
-    partitioner = PARTITIONERS[engine](table)
-    feed(engine, partitioner, table.rows, len(table.rows))
-    said = partitioner.placed(table.rows, table.criteria).tolist()
-    partitioner.check_invariants()
-    assert said == (partitioner.close(table.rows, table.criteria) >= 0).tolist()
-
-
 @pytest.mark.parametrize("engine", LIMITS)
 @given(table=tables())
 def test_no_class_of_an_engine_with_limits_has_rows_of_two_nodes(engine: str, table: Table) -> None:

@@ -31,9 +31,6 @@ class Liar:
 
     def preparation(self) -> None: ...
 
-    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
-        return self._lie(rows, criteria) >= 0
-
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         return self._lie(rows, criteria)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.from_scratch import Placement, marked, placement_of
+from stream_anon.clustering.from_scratch import Placement, placement_of
 from stream_anon.clustering.k_forest.checks import check_forest, check_neighbours, check_trees
 from stream_anon.clustering.k_forest.decompose import decompose_all
 from stream_anon.clustering.k_forest.forest import grow_forest
@@ -98,10 +98,6 @@ class KForest:
         if placement is not None:
             answer[placement.chosen] = self._placed_classes(placement)
         return answer
-
-    def placed(self, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
-        """Return which rows would have a class; see `Partitioner`."""
-        return marked(placement_of(rows, criteria), len(rows))
 
     def look_at(self, rows: Columns, rules: Rules) -> None:
         """Learn nothing; see `clustering.cells.Inside`."""

@@ -45,9 +45,8 @@ def test_a_window_within_the_bound_is_sound_and_must_not_say_otherwise(above: Ab
     assert _found(policy, release, above_max_suppressed=True) == {Kind.WRONG_SUPPRESSION}
 
 
-@pytest.mark.parametrize("above", [AboveMost.PUBLISH, AboveMost.HOLD])
-def test_a_window_above_the_bound_is_sound_if_it_says_so(above: AboveMost) -> None:
-    policy = _policy(above)
+def test_a_window_above_the_bound_is_sound_if_it_says_so() -> None:
+    policy = _policy(AboveMost.PUBLISH)
     release = _release(policy, 3)
     assert _found(policy, replace(release, above_max_suppressed=True)) == set()
     assert _found(policy, release) == {Kind.WRONG_SUPPRESSION}
@@ -72,7 +71,6 @@ def _whole(policy: Policy, reasons: dict[str, int]) -> dict[str, Any]:
         (AboveMost.SUPPRESS, {"unplaced": 2, "max-suppressed": 8}, False),  # two of ten were allowed
         (AboveMost.SUPPRESS, {"max-suppressed": 10}, False),
         (AboveMost.PUBLISH, {"unplaced": 3, "max-suppressed": 7}, False),
-        (AboveMost.HOLD, {"unplaced": 3, "max-suppressed": 7}, False),
     ],
 )
 def test_a_window_is_suppressed_whole_only_where_the_policy_wants_it_and_for_its_other_records(
@@ -104,7 +102,7 @@ def test_a_window_whose_policy_is_not_known_is_not_accused_of_what_it_may_have_a
 
 
 def test_what_is_asked_of_the_window_stands_in_the_document_and_comes_back() -> None:
-    policy = _policy(AboveMost.HOLD, RecordBound(records=7))
+    policy = _policy(AboveMost.SUPPRESS, RecordBound(records=7))
     read = PolicyDocument.of(policy).policy()
-    assert (read.max_suppressed, read.above_max_suppressed) == (RecordBound(records=7), AboveMost.HOLD)
+    assert (read.max_suppressed, read.above_max_suppressed) == (RecordBound(records=7), AboveMost.SUPPRESS)
     assert "suppressed" not in PolicyDocument.of(ward_policy()).text

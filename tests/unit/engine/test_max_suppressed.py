@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -26,7 +24,7 @@ from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import AboveMost, EngineChoice, Policy, Shortfall, WindowLimits
+from stream_anon.microdata.policy import AboveMost, EngineChoice, Policy, WindowLimits
 from stream_anon.microdata.release import Release, Suppression
 from tests.support.batches import batch_of
 from tests.support.lying import Told, sealed
@@ -81,9 +79,8 @@ def test_a_window_within_the_bound_is_published_and_not_marked() -> None:
         assert release.above_max_suppressed
 
 
-@pytest.mark.parametrize("above", [AboveMost.PUBLISH, AboveMost.HOLD])
-def test_a_window_above_the_bound_that_cannot_wait_is_published_and_marked(above: AboveMost) -> None:
-    release = _released(_policy(above), POOR)
+def test_a_window_above_the_bound_is_published_and_marked() -> None:
+    release = _released(_policy(AboveMost.PUBLISH), POOR)
     assert (release.released, release.suppressed) == (3, {Suppression.MAX_LEVEL: 2})
     assert release.above_max_suppressed
 
@@ -149,137 +146,6 @@ def test_a_window_without_enough_people_is_above_the_bound_too() -> None:
     release = _released(_policy(AboveMost.PUBLISH), [OSLO] * 2)
     assert release.suppressed == {Suppression.SHORTFALL: 2}
     assert release.above_max_suppressed
-
-
-def test_a_held_window_waits_for_records_and_a_little_longer() -> None:
-    policy = _policy(AboveMost.HOLD)
-    engine = _engine(policy)
-    engine.add(_batch(policy, 0, POOR), 0.0)
-    assert engine.deadline is not None  # whether it must be held is counted when it is due
-    assert engine.tick(DELAY) is None
-    assert engine.deadline is None
-    assert engine.held
-    assert engine.tick(LONG) is None
-    engine.add(_batch(policy, 5, [ROME]), LONG)
-    assert engine.tick(LONG) is None  # else it would tell when the last of three came
-    assert not engine.held
-    assert engine.deadline is not None
-    assert LONG < engine.deadline <= LONG + 0.1 * DELAY
-    window = engine.tick(LONG + 0.1 * DELAY)
-    assert window is not None
-    release = Closer(policy).release(window, np.random.default_rng(0))
-    assert (release.released, release.above_max_suppressed) == (6, False)
-    # The next window begins with nothing held.
-    engine.add(_batch(policy, 6, RICH), LONG + 100)
-    assert engine.tick(LONG + 100 + DELAY) is not None
-
-
-def test_a_held_window_that_gets_worse_again_is_held_again() -> None:
-    policy = _policy(AboveMost.HOLD)
-    engine = _engine(policy)
-    engine.add(_batch(policy, 0, POOR), 0.0)
-    assert engine.tick(DELAY) is None
-    engine.add(_batch(policy, 5, [ROME]), LONG)
-    assert engine.tick(LONG) is None
-    engine.add(_batch(policy, 6, [BARI, BARI]), LONG + 0.001)
-    assert engine.tick(LONG + 0.1 * DELAY) is None
-    assert engine.held
-
-
-def test_a_full_window_closes_though_it_suppresses_too_many() -> None:
-    policy = _policy(AboveMost.HOLD, max_records=5)
-    engine = _engine(policy)
-    (window,) = engine.add(_batch(policy, 0, POOR), 0.0)
-    release = Closer(policy).release(window, np.random.default_rng(0))
-    assert (release.released, release.above_max_suppressed) == (3, True)
-
-
-def test_the_window_after_a_held_one_that_was_full_is_not_held() -> None:
-    policy = _policy(AboveMost.HOLD, max_records=8)
-    engine = _engine(policy)
-    engine.add(_batch(policy, 0, POOR), 0.0)
-    assert engine.tick(DELAY) is None
-    assert engine.held
-    (_,) = engine.add(_batch(policy, 5, [BARI] * 2 + [ROME]), LONG)
-    engine.add(_batch(policy, 8, [OSLO] * 3), LONG)
-    assert engine.deadline is not None
-    assert not engine.held
-    assert engine.tick(LONG + DELAY) is not None
-
-
-def test_a_window_is_held_no_longer_when_too_many_dead_letters_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = _policy(AboveMost.HOLD)
-    engine = _engine(policy)
-    engine.add(_batch(policy, 0, POOR), 0.0)
-    assert engine.tick(DELAY) is None
-    monkeypatch.setattr(Engine, "room", property(lambda _: False))
-    assert not engine.held
-    assert engine.deadline is not None
-    assert engine.tick(LONG) is not None
-
-
-def test_a_window_is_counted_again_when_it_has_grown_by_a_sixteenth(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = _policy(AboveMost.HOLD, RecordBound(records=0), max_records=1_000)
-    engine = _engine(policy)
-    engine.add(_batch(policy, 0, [OSLO] * 31 + [ROME]), 0.0)
-    counted = []
-    window = type(engine._window)
-    count = window.would_suppress
-    monkeypatch.setattr(window, "would_suppress", lambda self, criteria: counted.append(0) or count(self, criteria))
-    for extra in range(5):
-        assert engine.tick(DELAY + extra) is None
-        assert engine.tick(DELAY + extra) is None
-        engine.add(_batch(policy, 32 + extra, [OSLO]), DELAY + extra)
-    # With 32 records, and with 34 and 36.
-    assert len(counted) == 3
-
-
-def test_rows_that_leave_are_not_counted_any_more() -> None:
-    policy = _policy(AboveMost.HOLD)
-    engine = _engine(policy)
-    engine.open(1, 0)
-    engine.add(_batch(policy, 0, [OSLO] * 3), 0.0)
-    lone = replace(_batch(policy, 0, [ROME] * 2, [70, 71]), sources=np.ones(2, np.int32))
-    engine.add(lone, 0.0)
-    assert engine.tick(DELAY) is None
-    engine.revoke({1})
-    assert engine.tick(LONG) is None  # as if the last of three had come
-    assert engine.tick(LONG + 0.1 * DELAY) is not None
-
-
-def test_both_holds_hold() -> None:
-    policy = _policy(AboveMost.HOLD, shortfall=Shortfall.HOLD)
-    engine = _engine(policy)
-    engine.add(_batch(policy, 0, [OSLO]), 0.0)
-    assert engine.deadline is None
-    engine.add(_batch(policy, 1, [OSLO, ROME]), 1.0)
-    assert engine.tick(DELAY) is None
-    assert engine.held
-    engine.add(_batch(policy, 3, [OSLO, OSLO, OSLO, OSLO]), LONG)
-    assert engine.tick(LONG) is None
-    assert engine.tick(LONG + DELAY) is not None
-
-
-@pytest.mark.parametrize("engine", ["forest", "mondrian", "k-forest", "full-domain"])
-@given(cities=st.lists(st.integers(0, 4), min_size=1, max_size=39), data=st.data())
-def test_what_a_held_window_is_said_to_suppress_is_what_its_release_suppresses(
-    engine: str, cities: list[int], data: st.DataObject
-) -> None:
-    people = data.draw(st.lists(st.integers(0, 20), min_size=len(cities), max_size=len(cities)))
-    policy = _policy(AboveMost.HOLD, engine="forest")
-    if engine == "full-domain":
-        fixed = tuple(a.at_level(0) if isinstance(a, QuasiIdentifier) else a for a in policy.attributes)
-        policy = replace(policy, attributes=fixed, engine=EngineChoice(engine))
-    else:
-        policy = replace(policy, engine=EngineChoice(engine))
-    made = _engine(policy)
-    made.add(_batch(policy, 0, cities, people), 0.0)
-    said = made._window.would_suppress(made._criteria)
-    window = made.seal(0.0)
-    assert window is not None
-    release = Closer(policy).release(window, np.random.default_rng(0))
-    assert sum(release.suppressed.values()) == said
-    assert release.gate_violations == 0
 
 
 def test_what_to_do_above_a_bound_needs_a_bound() -> None:

@@ -42,6 +42,12 @@ def test_every_criterion_must_be_met() -> None:
     assert not _permit(L2, 6, 6, 1, 2, 2)
 
 
+def test_a_window_waits_for_the_people_of_its_largest_demand() -> None:
+    assert K3.least_people == 3
+    assert Criteria(3, 0.5, np.array([2, 7], np.int64)).least_people == 7
+    assert Criteria(3, 0.5, np.array([2, 7], np.int64), crowd=9).least_people == 9
+
+
 def test_a_window_of_too_few_people_or_values_is_out_of_reach() -> None:
     assert K3.in_reach(3, [])
     assert not K3.in_reach(2, [])

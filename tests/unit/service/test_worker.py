@@ -33,7 +33,7 @@ from stream_anon.service.events import (
     WindowProgress,
     WindowPublished,
 )
-from tests.support.driver import CITIES, Driver, people
+from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
@@ -520,29 +520,6 @@ async def test_a_held_window_is_not_published_when_the_worker_stops() -> None:
         driver.send(people(3, 2))
         await driver.advance(30)
         check_once(broker, 5)
-
-
-@pytest.mark.parametrize("seconds", [6, 60])
-async def test_a_window_held_for_what_it_would_suppress_is_left_to_the_next_owner_and_goes_out_once(
-    seconds: int,
-) -> None:
-    """Three people of each city are needed; it is past half of its age, or long beyond all of it."""
-    broker = MemoryBroker()
-    sections: dict[str, dict[str, Any]] = {
-        "privacy": {"max_suppressed": "10%", "above_max_suppressed": "hold"},
-        "attributes": {"city": {"role": "quasi-identifier", "values": list(CITIES), "max_level": 0}},
-    }
-    async with Driver(broker, **sections) as driver:
-        driver.send(people(9))
-        await driver.advance(seconds)
-        await driver.stop()
-        assert broker.certificates == []
-    async with Driver(broker, driver.clock, "two", **sections) as driver:
-        driver.send(people(3, 9))
-        await driver.advance(30)
-        check_once(broker, 12)
-        (window,) = driver.told(WindowPublished)
-        assert not window.above_max_suppressed
 
 
 async def test_absent_broker_is_told_once_and_waited_for() -> None:

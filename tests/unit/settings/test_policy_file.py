@@ -618,13 +618,13 @@ def test_a_bound_on_suppression_is_a_share_or_a_number(tmp_path: Path) -> None:
     assert bounded("max_suppressed: 2.5%").max_suppressed == RecordBound(0.025)
     assert bounded('max_suppressed: "7 %"').max_suppressed == RecordBound(0.07)
     assert bounded("max_suppressed: 40").max_suppressed == RecordBound(records=40)
-    held = bounded("max_suppressed: 0, above_max_suppressed: hold")
-    assert (held.max_suppressed, held.above_max_suppressed) == (RecordBound(records=0), AboveMost.HOLD)
-    assert (held.holds, bounded("max_suppressed: 0").above_max_suppressed) == (True, AboveMost.PUBLISH)
+    whole = bounded("max_suppressed: 0, above_max_suppressed: suppress")
+    assert (whole.max_suppressed, whole.above_max_suppressed) == (RecordBound(records=0), AboveMost.SUPPRESS)
+    assert bounded("max_suppressed: 0").above_max_suppressed is AboveMost.PUBLISH
     for wrong in ("101%", "-1", "a few", "5 percent", "0.05"):
         with pytest.raises(SettingsError, match=r"privacy\.max_suppressed"):
             bounded(f"max_suppressed: {wrong}")
-    for wrong in ("max_suppressed: 5%, above_max_suppressed: wait", "above_max_suppressed: hold"):
+    for wrong in ("max_suppressed: 5%, above_max_suppressed: hold", "above_max_suppressed: suppress"):
         with pytest.raises(SettingsError, match=r"privacy\.above_max_suppressed"):
             bounded(wrong)
 

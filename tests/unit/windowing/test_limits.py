@@ -21,13 +21,13 @@ def test_the_age_limit_of_each_window_is_drawn() -> None:
 def test_a_window_is_due_at_its_deadline() -> None:
     timer = WindowTimer(LIMITS, 19.3)
     assert timer.due_at(0.1) == pytest.approx(19.4)
-    assert timer.due_at(0.1, in_reach=19.4) == timer.due_at(0.1)
+    assert timer.due_at(0.1, enough_since=19.4) == timer.due_at(0.1)
 
 
 def test_a_held_window_is_due_a_drawn_time_after_it_has_company() -> None:
     #  oldest 0 ─── 18.0 ── age limit 19.3 ─── company 50.0 ── due 51.3
     timer = WindowTimer(LIMITS, 19.3)
-    assert timer.due_at(0.0, in_reach=50.0) == pytest.approx(51.3)
+    assert timer.due_at(0.0, enough_since=50.0) == pytest.approx(51.3)
 
 
 def test_a_full_window_has_no_room() -> None:

@@ -534,7 +534,6 @@ def _limited(above: str, level: int = 1) -> Policy:
     ("above", "outcome"),
     [
         ("publish", "published with an alert"),
-        ("hold", "cannot be held any longer"),
         ("suppress", "suppressed whole"),
     ],
 )
