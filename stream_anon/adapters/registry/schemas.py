@@ -131,7 +131,7 @@ class Schemas:
                 for number in turn:
                     unasked.pop(number, None)
                 found = await self._ask_all(session, {number: due[number] for number in due if number in turn})
-                # What was found cost nothing. Without this end, a slow registry would earn questions for ever.
+                # What was found cost nothing. Where nothing was, a slow registry would earn questions for ever.
                 turn = set(self._budget.chosen(unasked, now())) if found else set()
         return unasked
 
@@ -171,8 +171,6 @@ class Schemas:
         number = keys[0].id
         if (given := self._given.get(str(number))) is not None:
             found: RegisteredSchema | None = RegisteredSchema(given, self._form.kind)
-        elif self._is_nobodys(number):
-            found = None
         else:
             found = await session.schema(number, alone=not self._form.references)
         if found is None:

@@ -33,10 +33,10 @@ HIGH, LOW = 1_000_000, 1
 
 
 class _Registry:
-    """Has some ids, and answers each question after a millisecond."""
+    """Has some ids, and answers each question after so many seconds."""
 
-    def __init__(self, *has: int) -> None:
-        self.has, self.asked = set(has), list[int | str]()
+    def __init__(self, *has: int, seconds: float = 0.001) -> None:
+        self.has, self.asked, self._seconds = set(has), list[int | str](), seconds
         self.away = False
 
     @asynccontextmanager
@@ -45,7 +45,7 @@ class _Registry:
 
     async def schema(self, number: int | str, *, alone: bool) -> RegisteredSchema | None:
         assert not alone
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(self._seconds)
         if self.away:
             raise RegistryError("registry: away")
         self.asked.append(number)
@@ -186,6 +186,15 @@ def test_records_wait_for_a_small_part_of_the_time_whatever_is_named() -> None:
             await asyncio.sleep(1)
         asking = len(topic.registry.asked) / known._AT_ONCE * 0.001
         assert waited <= known._HOLDS * (known.HELD + 0.1) + asking + 1
+
+    _run(play)
+
+
+def test_a_slow_registry_is_not_asked_for_as_long_as_questions_come_back() -> None:
+    async def play() -> None:
+        topic = _Topic(_Registry(seconds=0.5))  # 16 answers a second
+        await topic.read(range(1, 2_001))
+        assert _now() - topic.began < 50
 
     _run(play)
 
