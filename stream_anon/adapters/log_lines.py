@@ -144,8 +144,8 @@ class Line(StrEnum):
     SCHEMA_UNKNOWN = (
         "schema-unknown",
         "warning",
-        "Records name schemas that the registry does not know: they become dead letters.",
-        "Runbook unknown-schemas: look for `schemas` in the registry; `others` counts more of them.",
+        "Records name schemas that the registry does not know, or was not asked for: they become dead letters.",
+        "Runbook unknown-schemas: look for `schemas` in the registry; `others` and `unasked` count more of them.",
     )
     CERTIFICATE_ENDS = (
         "certificate-ends",

@@ -40,6 +40,7 @@ class Reason(IntEnum):
     HEARTBEAT = 18
     TRANSACTION_MARKER = 19
     WRONG_ENVELOPE = 20
+    UNASKED_SCHEMA = 21
 
     @property
     def label(self) -> str:

@@ -50,7 +50,7 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSchemas:
-    """Records name schemas that the registry does not know: they become dead letters.
+    """Records name schemas that the registry does not know, or was not asked for: they become dead letters.
 
     Parameters
     ----------
@@ -58,7 +58,11 @@ class UnknownSchemas:
         Some of their ids, as records name them.
     others
         How many more there are.
+    unasked
+        How many ids the registry was not asked for, because it did not know too many others; an id counts again
+        whenever records are read that name it.
     """
 
     schemas: tuple[str, ...]
     others: int = 0
+    unasked: int = 0

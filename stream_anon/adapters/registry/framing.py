@@ -121,6 +121,11 @@ class Frames:
     bodies: NDArray[np.int64]
     packed: NDArray[np.bool_]
 
+    def records(self) -> dict[SchemaKey, int]:
+        """Return how many values name each schema."""
+        counts = np.bincount(self.owners - UNFRAMED, minlength=1 + len(self.keys))[1:]
+        return dict(zip(self.keys, counts.tolist(), strict=True))
+
 
 def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Frames:
     """Return the frames of values; about 50 ns a value, whatever the bytes.

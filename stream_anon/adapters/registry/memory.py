@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from stream_anon.adapters.registry.framing import SchemaKey
 from stream_anon.adapters.registry.learning import UNREADABLE, Answer, Learned
 from stream_anon.adapters.registry.messages import KnownMessages, MessageName, place_in
 
+_Value = TypeVar("_Value")
 MOST_KEPT = 16 * 1024 * 1024
 """Characters of all schemas that are kept; of more, those that were named least lately are asked for again."""
 ASKED_AGAIN = 60.0
@@ -16,7 +18,10 @@ ASKED_AGAIN = 60.0
 DOUBTED = 5.0
 """Seconds between two answers after which an id counts as unknown: a registry's follower may be behind."""
 _LEAST_KEPT = 2048  # characters that a small schema counts for, and each message of one
-_MOST_ABSENT = 100_000
+MOST_ABSENT = 10_000
+"""Ids that are remembered as not known: `QuestionBudget` allows fewer than half as many within `ASKED_AGAIN`."""
+MOST_FORGOTTEN = 100_000
+"""Ids of schemas for which there was no room any more."""
 
 
 @dataclass(slots=True)
@@ -43,7 +48,8 @@ class SchemaMemory:
 
     def __init__(self) -> None:
         self._kept: dict[int | str, _Kept] = {}  # the one that was named least lately first
-        self._absent: dict[int | str, _Absent] = {}
+        self._absent: dict[int | str, _Absent] = {}  # the one that was asked for least lately first
+        self._forgotten: dict[int | str, None] = {}
         self._size = 0
         self._in_use: Collection[int | str] = ()
 
@@ -52,6 +58,10 @@ class SchemaMemory:
         kept = self._kept.get(key.id)
         return None if kept is None else kept.readers.get(key.message)
 
+    def has_had(self, number: int | str) -> bool:
+        """Return whether the registry has had an id, also if what reads it was forgotten."""
+        return number in self._kept or number in self._forgotten
+
     def is_due(self, key: SchemaKey, now: float) -> bool:
         """Return whether a message is to be asked for; what could not be read is tried again after a while.
 
@@ -59,7 +69,7 @@ class SchemaMemory:
         """
         absent = self._absent.get(key.id)
         if absent is not None:
-            return now - absent.last >= (ASKED_AGAIN if absent.certain else DOUBTED)
+            return now >= absent.last + (ASKED_AGAIN if absent.certain else DOUBTED)
         kept = self._kept.get(key.id)
         if kept is None:
             return True
@@ -88,6 +98,7 @@ class SchemaMemory:
         """
         number = keys[0].id
         self._absent.pop(number, None)
+        self._forgotten.pop(number, None)
         kept = self._kept.pop(number, None) or _Kept()
         self._size -= kept.size
         if answer.messages is not None:
@@ -113,6 +124,7 @@ class SchemaMemory:
             if oldest in self._in_use:
                 return False
             self._size -= self._kept.pop(oldest).size
+            _put_last(self._forgotten, oldest, None, MOST_FORGOTTEN)
         return True
 
     def note_absent(self, number: int | str, now: float, *, certain: bool = False) -> bool:
@@ -120,12 +132,10 @@ class SchemaMemory:
 
         It does so after two answers that are some seconds apart, or at once if this is `certain`.
         """
-        before = self._absent.get(number)
-        if before is None and len(self._absent) >= _MOST_ABSENT:
-            self._absent.clear()
+        before = self._absent.pop(number, None)
         first = now if before is None else before.first
-        certain = certain or (before is not None and before.certain) or now - first >= DOUBTED
-        self._absent[number] = _Absent(first, now, certain)
+        certain = certain or (before is not None and before.certain) or now >= first + DOUBTED
+        _put_last(self._absent, number, _Absent(first, now, certain), MOST_ABSENT)
         return certain
 
     def doubted(self, numbers: Iterable[int | str]) -> dict[int | str, float]:
@@ -139,3 +149,10 @@ class SchemaMemory:
         for number in numbers:
             if number in self._kept:
                 self._kept[number] = self._kept.pop(number)
+
+
+def _put_last(held: dict[int | str, _Value], number: int | str, value: _Value, most: int) -> None:
+    """Hold one more value, in place of the oldest if there are too many."""
+    held[number] = value
+    if len(held) > most:
+        del held[next(iter(held))]

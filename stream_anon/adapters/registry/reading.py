@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.registry.framing import UNFRAMED, Frames, Framing, frames_of
+from stream_anon.adapters.registry.framing import UNFRAMED, Frames, Framing, SchemaKey, frames_of
 from stream_anon.adapters.registry.learning import BodyFormat
 from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
@@ -38,7 +39,10 @@ class FramedTexts:
 
     async def learn(self, parts: Sequence[Sequence[bytes | None]]) -> None:
         """Learn the schemas that these values name; see `Schemas.learn`."""
-        await self._schemas.learn({key for part in parts for key in self._frames(_texts(part)).keys})
+        named = Counter[SchemaKey]()
+        for part in parts:
+            named.update(self._frames(_texts(part)).records())
+        await self._schemas.learn(named)
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """See `Unwrapper`. What names a schema that was not learned is rejected: `learn` comes first."""
@@ -55,7 +59,8 @@ class FramedTexts:
                 continue
             learned = self._schemas.reader(key)
             if learned is None or learned.reader is None:
-                outcomes[rows] = Reason.UNKNOWN_SCHEMA
+                unasked = self._schemas.is_unasked(key)
+                outcomes[rows] = Reason.UNASKED_SCHEMA if unasked else Reason.UNKNOWN_SCHEMA
                 continue
             if frames.packed[rows].any():
                 bodies = self._unpacked(values, frames, rows, outcomes)

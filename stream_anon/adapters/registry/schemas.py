@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.adapters.registry.budget import QuestionBudget
 from stream_anon.adapters.registry.client import RegistryClient, Session, may_be_told
 from stream_anon.adapters.registry.fields import FieldTypes
 from stream_anon.adapters.registry.framing import Framing, SchemaKey
@@ -19,11 +20,14 @@ from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 _AT_ONCE = 8  # questions
 _MOST_DOUBTED = 100
-"""Unknown ids of a poll that are asked for twice; of more, those with the highest ids count as made up."""
+"""Unknown ids of a poll that are asked for twice; of more, those that fewer records name count as made up."""
+HELD = 5.0
+"""Seconds for which records wait until their ids can be asked for."""
 _HOLDS, _HOLDS_WITHIN = 6, 600.0
-"""How often within so many seconds records wait for a second answer: who makes ids up must not hold others up."""
+"""How often within so many seconds records wait for an answer: who makes ids up must not hold others up."""
 _MOST_CHANGES = 10_000  # that are remembered as told
 _UNKNOWN_EVERY, _MOST_TOLD = 10.0, 8  # seconds between two tellings of unknown schemas, and ids that each names
+_MOST_UNKNOWN = 10_000  # ids that are counted between two tellings
 
 
 class Schemas:
@@ -56,80 +60,117 @@ class Schemas:
         self._given = {key: access.schema(key) for key in access.schemas}  # nobody is asked for these
         self._attributes = attributes
         self._noticed, self._unheard = noticed, unheard
-        self._memory = SchemaMemory()
+        self._memory, self._budget = SchemaMemory(), QuestionBudget()
         self._parsing = asyncio.Lock()  # several at once could take more memory than a pod has
         self._fields: FieldTypes | None = None  # of the schema that was learned last
         self._told: set[SchemaChange] = set()
         self._holds: deque[float] = deque(maxlen=_HOLDS)  # when records began to wait for a second answer
+        self._unasked: Collection[int | str] = ()  # ids that the last records name
         self._unknown: dict[int | str, None] = {}  # ids that are to be told
+        self._untold = 0  # ids that were not asked for
         self._unknown_told = -math.inf
 
     def reader(self, key: SchemaKey) -> Learned | None:
         """Return what reads a message; None if it was not learned."""
         return self._memory.reader(key)
 
-    async def learn(self, keys: Collection[SchemaKey]) -> None:
+    def is_unasked(self, key: SchemaKey) -> bool:
+        """Return whether nobody was asked for a schema that records of the last call of `learn` name."""
+        return key.id in self._unasked
+
+    async def learn(self, records: Mapping[SchemaKey, int]) -> None:
         """Ask for the schemas that nobody has asked for; each once, whatever it is named by.
 
         Of a schema that is known, places without a message cost nothing: nothing is asked, and nothing remembered.
         An id that the registry does not know is asked for again after some seconds, before it counts as unknown.
+        Ids that `QuestionBudget` has no question for have another chance then.
 
         Raises RegistryError at the first question that fails; what was learned before stays.
+
+        Parameters
+        ----------
+        records
+            How many records name each schema.
         """
-        named = dict[int | str, list[SchemaKey]]()
-        for key in sorted(keys, key=lambda key: (str(key.id).zfill(20), str(key.message))):
-            named.setdefault(key.id, []).append(key)
-        self._memory.use(named)
         now = asyncio.get_running_loop().time
-        await self._ask_for_due(named)
-        if self._is_doubtful(named, now()):
-            while doubted := self._memory.doubted(named):
-                await asyncio.sleep(max(doubted.values()) - now())
-                await self._ask_for_due(named)
+        named, counts = dict[int | str, list[SchemaKey]](), Counter[int | str]()
+        for key in sorted(records, key=lambda key: (str(key.id).zfill(20), str(key.message))):
+            if self._is_nobodys(key.id):
+                self._note_unknown(key.id)
+                continue
+            named.setdefault(key.id, []).append(key)
+            counts[key.id] += records[key]
+        self._memory.use(named)
+        unasked = await self._ask_for_due(named, counts)
+        until = self._held_until(counts, unasked, now())
+        if until is not None:
+            await asyncio.sleep(until - now() + 0.001)  # a timer may be early by the clock's resolution
+            unasked = await self._ask_for_due(named, counts)
+            for number in self._memory.doubted(named):
+                self._note_absent(number, certain=True)
+        self._budget.settle(named.keys() - unasked.keys(), unasked)
+        self._unasked = unasked
+        self._untold += len(unasked)
         self._tell_unknown(now())
 
-    async def _ask_for_due(self, named: Mapping[int | str, Sequence[SchemaKey]]) -> None:
-        now = asyncio.get_running_loop().time()
-        wanted = dict[int | str, list[SchemaKey]]()
+    async def _ask_for_due(
+        self, named: Mapping[int | str, Sequence[SchemaKey]], counts: Mapping[int | str, int]
+    ) -> Mapping[int | str, int]:
+        """Ask for what is due; return the ids that were not asked for, and how many records name each."""
+        now = asyncio.get_running_loop().time
+        due = dict[int | str, list[SchemaKey]]()
         for number, keys in named.items():
-            if due := [key for key in keys if self._memory.is_due(key, now)]:
-                wanted[number] = due
-        if not wanted:
-            return
-        answers = dict[int | str, tuple[Answer, int] | None]()
-        turns, untaken = iter(wanted.values()), deque(wanted)
+            if some := [key for key in keys if self._memory.is_due(key, now())]:
+                due[number] = some
+        unasked = {number: counts[number] for number in due if not self._is_free(number)}
+        turn = {*(due.keys() - unasked.keys()), *self._budget.chosen(unasked, now())}
+        if not turn:
+            return unasked
+        async with self._client.session() as session:
+            while turn:
+                for number in turn:
+                    unasked.pop(number, None)
+                found = await self._ask_all(session, {number: due[number] for number in due if number in turn})
+                # What was found cost nothing. Where nothing was, a slow registry would earn questions for ever.
+                turn = set(self._budget.chosen(unasked, now())) if found else set()
+        return unasked
 
-        async def ask(session: Session) -> None:
+    async def _ask_all(self, session: Session, wanted: Mapping[int | str, Sequence[SchemaKey]]) -> int:
+        """Ask for schemas, some at a time; return how many there are."""
+        answers = dict[int | str, tuple[Answer, int] | None]()
+        turns, untaken, found = iter(wanted.values()), deque(wanted), 0
+
+        async def ask() -> None:
             for keys in turns:
                 answers[keys[0].id] = await self._ask(session, keys)
                 while untaken and untaken[0] in answers:  # in order: changes are told from one schema to the next
                     take(untaken.popleft())
 
         def take(number: int | str) -> None:
+            nonlocal found
             answer = answers.pop(number)
             if answer is None:
                 self._note_absent(number)
             else:
                 self._take(wanted[number], *answer)
+                found += 1
 
-        async with self._client.session() as session:
-            asking = [asyncio.create_task(ask(session)) for _ in range(min(_AT_ONCE, len(wanted)))]
-            try:
-                await asyncio.gather(*asking)
-            finally:
-                for task in asking:
-                    task.cancel()
-                await asyncio.gather(*asking, return_exceptions=True)
-                for number in [each for each in wanted if each in answers]:
-                    take(number)
+        asking = [asyncio.create_task(ask()) for _ in range(min(_AT_ONCE, len(wanted)))]
+        try:
+            await asyncio.gather(*asking)
+        finally:
+            for task in asking:
+                task.cancel()
+            await asyncio.gather(*asking, return_exceptions=True)
+            for number in [each for each in wanted if each in answers]:
+                take(number)
+        return found
 
     async def _ask(self, session: Session, keys: Sequence[SchemaKey]) -> tuple[Answer, int] | None:
         """Return what is known of a schema, and its size; None if there is none."""
         number = keys[0].id
         if (given := self._given.get(str(number))) is not None:
             found: RegisteredSchema | None = RegisteredSchema(given, self._form.kind)
-        elif self._is_nobodys(number):
-            found = None
         else:
             found = await session.schema(number, alone=not self._form.references)
         if found is None:
@@ -139,35 +180,49 @@ class Schemas:
 
     def _is_nobodys(self, number: int | str) -> bool:
         """Return whether nobody is asked for an id: AWS Glue is not spoken to, and no id is negative."""
-        return self._framing is Framing.GLUE or (isinstance(number, int) and number < 0)
+        foreign = self._framing is Framing.GLUE or (isinstance(number, int) and number < 0)
+        return foreign and str(number) not in self._given
 
-    def _note_absent(self, number: int | str) -> None:
+    def _is_free(self, number: int | str) -> bool:
+        """Return whether an id is asked for in any case: it was there once, or waits for its second answer."""
+        given, doubted = str(number) in self._given, bool(self._memory.doubted([number]))
+        return given or doubted or self._memory.has_had(number)
+
+    def _note_absent(self, number: int | str, *, certain: bool = False) -> None:
         now = asyncio.get_running_loop().time()
-        if self._memory.note_absent(number, now, certain=self._is_nobodys(number)):
+        if not self._is_free(number):
+            self._budget.spend(now)
+        if self._memory.note_absent(number, now, certain=certain):
+            self._note_unknown(number)
+
+    def _note_unknown(self, number: int | str) -> None:
+        if len(self._unknown) < _MOST_UNKNOWN:
             self._unknown[number] = None
 
-    def _is_doubtful(self, named: Iterable[int | str], now: float) -> bool:
-        """Return whether to wait for a second answer about ids that the registry does not know.
+    def _held_until(
+        self, counts: Mapping[int | str, int], unasked: Collection[int | str], now: float
+    ) -> float | None:
+        """Return until when to wait for second answers, and for more questions; None if nothing is waited for.
 
-        Its follower may be seconds behind. But ids can also be made up, so records wait for few of them, and not
-        often.
+        A registry's follower may be seconds behind. But ids can also be made up, so records wait for few of them,
+        and not often. The other ids that the registry does not know count as unknown.
         """
-        doubted = list(self._memory.doubted(named))
         often = len(self._holds) == _HOLDS and now - self._holds[0] < _HOLDS_WITHIN
-        for number in doubted if often else doubted[_MOST_DOUBTED:]:
-            self._memory.note_absent(number, now, certain=True)
-            self._unknown[number] = None
-        if not doubted or often:
-            return False
+        doubted = self._memory.doubted(sorted(counts, key=counts.__getitem__, reverse=True))
+        for number in list(doubted)[0 if often else _MOST_DOUBTED :]:
+            self._note_absent(number, certain=True)
+            del doubted[number]
+        if often or not (doubted or unasked):
+            return None
         self._holds.append(now)
-        return True
+        return max([*doubted.values(), *([now + HELD] if unasked else [])])
 
     def _tell_unknown(self, now: float) -> None:
         """Tell of ids that count as unknown now, those of some seconds at once."""
-        if self._unknown and now - self._unknown_told >= _UNKNOWN_EVERY:
+        if (self._unknown or self._untold) and now - self._unknown_told >= _UNKNOWN_EVERY:
             some = tuple(map(str, itertools.islice(filter(may_be_told, self._unknown), _MOST_TOLD)))
-            self._unheard(UnknownSchemas(some, len(self._unknown) - len(some)))
-            self._unknown_told = now
+            self._unheard(UnknownSchemas(some, len(self._unknown) - len(some), self._untold))
+            self._unknown_told, self._untold = now, 0
             self._unknown.clear()
 
     def _take(self, keys: Sequence[SchemaKey], answer: Answer, size: int) -> None:

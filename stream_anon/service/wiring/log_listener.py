@@ -82,7 +82,12 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
             case e.SchemaSeen(change=change):
                 _write_schema(log, change, few_schemas.untold())
             case e.SchemasUnknown(unknown=unknown):
-                log.warning(Line.SCHEMA_UNKNOWN, schemas=list(unknown.schemas), others=unknown.others)
+                log.warning(
+                    Line.SCHEMA_UNKNOWN,
+                    schemas=list(unknown.schemas),
+                    others=unknown.others,
+                    unasked=unknown.unasked,
+                )
             case e.BrokerAway():
                 log.warning(Line.BROKER_AWAY, doing=event.doing.value, error=event.error)
             case e.BrokerBack():

@@ -351,7 +351,8 @@ CASES = (
     Case(
         "StreamAnonUnknownSchemas",
         {
-            'dead_letters_total{job="emptied", reason="unknown-schema"}': "0+60x60",
+            'dead_letters_total{job="emptied", reason="unknown-schema"}': "0+30x60",
+            'dead_letters_total{job="emptied", reason="unasked-schema"}': "0+30x60",
             'records_consumed_total{job="emptied"}': "0+100x60",
             'dead_letters_total{job="some", reason="unknown-schema"}': "0+40x60",
             'records_consumed_total{job="some"}': "0+100x60",

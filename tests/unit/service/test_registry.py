@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from stream_anon.adapters.registry import memory
+from stream_anon.adapters.registry import budget, memory, schemas
 from stream_anon.service import retrying
 from stream_anon.service.events import (
     Away,
@@ -18,6 +18,7 @@ from stream_anon.service.events import (
     BrokerBack,
     ReadinessChanged,
     SchemaSeen,
+    SchemasUnknown,
     WindowAudited,
     WindowPublished,
 )
@@ -218,6 +219,28 @@ async def test_an_unknown_schema_makes_dead_letters_and_holds_nothing_up() -> No
             ]
             assert [letter["reason"] for letter in letters] == ["unknown-schema"] * 3
             assert _released(driver) == list(range(8))
+
+
+async def test_a_record_whose_schema_was_not_asked_for_says_so_and_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(budget, "MOST_SAVED", 2)
+    monkeypatch.setattr(budget, "RESERVED", 0)
+    monkeypatch.setattr(budget, "A_SECOND", 0.0)
+    monkeypatch.setattr(schemas, "HELD", 0.05)
+    async with MemoryRegistry() as registry:
+        registry.add(SCHEMA, 1, kind="JSON")
+        async with _driver(registry) as driver:
+            made_up = [framed for number in range(90, 95) for framed in _framed(1, number, first=number)]
+            driver.send([*_framed(4), *made_up, *_framed(4, 1, first=4)])
+            await driver.settle()
+            await driver.advance(11)
+            assert sorted(letter["reason"] for letter in _letters(driver)) == [
+                *["unasked-schema"] * 3, *["unknown-schema"] * 2,
+            ]  # fmt: skip
+            assert _released(driver) == list(range(8))
+            told = [event.unknown for event in driver.told(SchemasUnknown)]
+            assert (told[0].schemas, told[0].unasked) == (("90", "91"), 3)
 
 
 async def test_a_schema_without_a_declared_field_is_told_and_the_field_counts_as_missing() -> None:

@@ -21,6 +21,7 @@ from tests.unit.adapters.registry.test_reading import PERSON, V1, V2, _avro, _co
 @pytest.fixture(autouse=True)
 def _short_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "DOUBTED", 0.02)
+    monkeypatch.setattr(known, "HELD", 0.02)
 
 
 async def test_silence_is_told_after_one_timeout_however_many_schemas_are_named(tmp_path: Path) -> None:

@@ -510,9 +510,9 @@ def test_of_many_schemas_that_changed_ten_a_minute_are_told_and_the_rest_is_coun
 
 def test_unknown_schemas_are_told_by_their_ids() -> None:
     seen = Observed()
-    seen.tell(e.SchemasUnknown(UnknownSchemas(("8", "9"), 3)))
+    seen.tell(e.SchemasUnknown(UnknownSchemas(("8", "9"), 3, 4)))
     line = seen.lines[-1]
-    assert (line["event"], line["schemas"], line["others"]) == ("schema-unknown", ["8", "9"], 3)
+    assert (line["event"], line["schemas"], line["others"], line["unasked"]) == ("schema-unknown", ["8", "9"], 3, 4)
 
 
 def test_a_field_that_vanishes_in_mid_stream_is_logged_once_and_when_it_is_back(observed: Observed) -> None:
