@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.judging.sample_study import Sample, sampled_by
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.kafka import KafkaSettings
@@ -31,20 +31,15 @@ async def newest_records(
     BrokerError
         If no broker answers.
     """
-    total = sampled_by(policy)
     sampled = inputs[:MOST_SAMPLED_TOPICS]
-    return [
-        await sample_topic(
-            connection,
-            topic,
-            newest=-(-total // len(sampled)),
-            most_bytes=MOST_SAMPLED_BYTES // len(sampled),
-            within=SAMPLED_WITHIN / len(sampled),
-            most_value=kafka.max_record_bytes,
-            headers=formats_of(kafka).headers,
-        )
-        for topic in sampled
-    ]
+    limits = Limits(
+        newest=-(-sampled_by(policy) // len(sampled)),
+        most_bytes=MOST_SAMPLED_BYTES // len(sampled),
+        within=SAMPLED_WITHIN / len(sampled),
+        most_value=kafka.max_record_bytes,
+    )
+    headers = formats_of(kafka).headers
+    return [await sample_topic(connection, topic, limits, headers=headers) for topic in sampled]
 
 
 def nothing_read(readings: Sequence[TopicSample]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError, CertificateError, SettingsError
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.policy import Policy
@@ -81,7 +81,12 @@ async def published_before(connection: Connection, topic: str, digest: str = "")
 
 
 async def newest_certificates(connection: Connection, topic: str, newest: int | None) -> TopicSample:
-    """Return the newest records of a topic of certificates; those that nobody can read are passed over.
+    """Return the newest parts of certificates and of policy documents; whatever else is there takes no room.
+
+    Parameters
+    ----------
+    newest
+        How many of the newest offsets are looked at; None for all.
 
     Raises
     ------
@@ -90,9 +95,16 @@ async def newest_certificates(connection: Connection, topic: str, newest: int | 
     BrokerError
         If the brokers cannot be reached or refuse.
     """
-    return await sample_topic(
-        connection, topic, newest=newest, most_bytes=_MOST_BYTES, within=_WITHIN, most_value=_MOST_VALUE
-    )
+    limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
+    return await sample_topic(connection, topic, limits, wanted=_is_part)
+
+
+def _is_part(value: bytes | None) -> bool:
+    for read in (read_part, read_document_part):
+        with suppress(CertificateError):
+            read(value or b"")
+            return True
+    return False
 
 
 def before_of(values: Iterable[bytes]) -> Before | None:

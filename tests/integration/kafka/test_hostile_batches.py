@@ -10,10 +10,9 @@ import pytest
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Lost
-from stream_anon.ports.headers import NO_HEADERS
 from tests.integration.kafka.test_large_records import memory
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hostile_batches import GZIP, HOSTILE, ZSTD, Raw, batch_of
@@ -102,7 +101,4 @@ async def test_a_sample_of_a_batch_that_holds_a_gigabyte_takes_a_fraction_of_it(
 
 
 async def _sampled(address: str, topic: str, newest: int) -> TopicSample:
-    return await sample_topic(
-        Connection(address, topic), topic, newest=newest, most_bytes=2**26, within=60.0, most_value=1_000,
-        headers=NO_HEADERS,
-    )  # fmt: skip
+    return await sample_topic(Connection(address, topic), topic, Limits(newest, 2**26, 60.0, 1_000))

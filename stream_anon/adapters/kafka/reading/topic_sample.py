@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
@@ -33,7 +34,7 @@ class TopicSample:
     records
         Per partition in order of offsets; one may be without any. Values stand behind what their headers put there.
     whole
-        Partitions of which every record was read from the first one on.
+        Partitions that were read from their first record on.
     complete
         False if time or bytes ran out before the ends that the partitions had, or if nobody knows where a batch
         ends.
@@ -55,15 +56,33 @@ class TopicSample:
             yield from part.values
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is read of a topic.
+
+    Parameters
+    ----------
+    newest
+        The most records in all, the newest ones of each partition; None for all.
+    most_bytes, within
+        The bytes that are kept, and the seconds, after which reading stops.
+    most_value
+        Larger values may be cut one byte behind this.
+    """
+
+    newest: int | None
+    most_bytes: int
+    within: float
+    most_value: int
+
+
 async def sample_topic(
     connection: Connection,
     topic: str,
+    limits: Limits,
     *,
-    newest: int | None,
-    most_bytes: int,
-    within: float,
-    most_value: int,
     headers: HeaderRule = NO_HEADERS,
+    wanted: Callable[[bytes | None], bool] | None = None,
 ) -> TopicSample:
     """Return the newest committed records of a topic, whatever bytes anybody has written there.
 
@@ -71,14 +90,10 @@ async def sample_topic(
 
     Parameters
     ----------
-    newest
-        The most records in all, the newest ones of each partition; None for all.
-    most_bytes, within
-        The bytes and seconds after which reading stops.
-    most_value
-        Larger values may be cut one byte behind this.
     headers
         What headers put before each record's value.
+    wanted
+        Says of a value whether its record is kept; None keeps all.
 
     Raises
     ------
@@ -88,17 +103,19 @@ async def sample_topic(
         If the broker cannot be reached or refuses.
     """
     async with connected_consumer(connection, [topic], "reader") as (consumer, places):
-        reader = ColumnConsumer(consumer, places, most_value, headers)
+        reader = ColumnConsumer(consumer, places, limits.most_value, headers)
         firsts = await reader.begin()
-        most = _ALL if newest is None else -(-newest // len(firsts))
+        most = _ALL if limits.newest is None else -(-limits.newest // len(firsts))
         starts = await reader.begin_near_the_end(most, firsts)
         found: dict[TopicPartition, list[Records]] = {place: [] for place in firsts}
 
         def keep(place: TopicPartition, records: Records) -> int:
+            if wanted is not None:
+                records = records.chosen(np.fromiter(map(wanted, records.values), np.bool_, len(records)))
             found[place].append(records)
             return records.values.size + records.offsets.nbytes + records.times.nbytes
 
-        complete = await read_to_the_ends(reader, keep, most_bytes, within) and not reader.given_up
+        complete = await read_to_the_ends(reader, keep, limits.most_bytes, limits.within) and not reader.given_up
     joined = {place: Records.joined(parts or [Records.of([])]) for place, parts in found.items()}
     kept = {place: records.part(max(len(records) - most, 0), len(records)) for place, records in joined.items()}
     passed_over = reader.unreadable

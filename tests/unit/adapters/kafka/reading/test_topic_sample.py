@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +12,9 @@ from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.bulk.draining import Unreadable
 from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading import topic_sample
-from stream_anon.adapters.kafka.reading.topic_sample import ColumnConsumer
+from stream_anon.adapters.kafka.reading.topic_sample import ColumnConsumer, Limits, sample_topic
 from stream_anon.ports.headers import NO_HEADERS
 
 ONE, OTHER = (TopicPartition("people", number) for number in range(2))
@@ -35,6 +38,12 @@ class Client:
     def last_stable_offset(self, place: TopicPartition) -> int:
         return self.ends[place]
 
+    async def beginning_offsets(self, _: object) -> dict[TopicPartition, int]:
+        return dict(self.positions)
+
+    async def end_offsets(self, _: object) -> dict[TopicPartition, int]:
+        return self.ends
+
     def seek(self, place: TopicPartition, offset: int) -> None:
         self.positions[place] = offset
 
@@ -53,8 +62,8 @@ def reader(client: Client) -> ColumnConsumer:
     return ColumnConsumer(client, [ONE, OTHER], 1_000, NO_HEADERS)
 
 
-def _records(*offsets: int) -> Records:
-    return Records.of([SimpleNamespace(offset=each, timestamp=5, value=b"x", headers=()) for each in offsets])
+def _records(*offsets: int, value: bytes = b"x") -> Records:
+    return Records.of([SimpleNamespace(offset=each, timestamp=5, value=value, headers=()) for each in offsets])
 
 
 async def test_records_come_beside_a_partition_that_cannot_be_read_and_only_that_one_is_sought(
@@ -94,3 +103,24 @@ async def test_records_of_a_client_of_another_make_become_columns(reader: Column
     client.answer = {ONE: [SimpleNamespace(offset=100, timestamp=5, value=b"x", headers=())]}
     (records,) = (await reader.poll()).values()
     assert list(records.values) == [b"x"]
+
+
+@pytest.mark.parametrize("wanted", [None, lambda value: len(value) < 100])
+async def test_records_that_nobody_wants_take_no_room(
+    wanted: Callable[[bytes | None], bool] | None, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def getmany(**_: object) -> dict[TopicPartition, Any]:
+        client.positions = dict(client.ends)
+        return {ONE: _records(100, value=bytes(1_000)), OTHER: _records(200)}
+
+    @asynccontextmanager
+    async def connected(*_: object) -> AsyncIterator[Any]:
+        yield client, [ONE, OTHER]
+
+    monkeypatch.setattr(client, "getmany", getmany)
+    monkeypatch.setattr(topic_sample, "connected_consumer", connected)
+    limits = Limits(None, 500, 5.0, 10_000)
+    sample = await sample_topic(Connection("127.0.0.1:1", "g"), "people", limits, wanted=wanted)
+    assert sample.complete == (wanted is not None)
+    assert sorted(map(len, sample.values())) == ([1] if wanted else [1, 1_000])
+    assert sample.whole == {0, 1}
