@@ -22,6 +22,7 @@ pytestmark = pytest.mark.kafka
 
 WITHIN = 90.0
 LEAST_TAKEN = 30
+MANY = 100
 NEWEST = ("a header without a text", f"junk behind the stream of {GZIP}", "bits 112 beyond 32 of a place",
           "bits 112 beyond 32 of a length", "delta 100 last", f"junk behind the stream of {ZSTD}")  # fmt: skip
 
@@ -65,6 +66,37 @@ async def test_what_a_broker_takes_of_a_hostile_producer_hides_no_record_of_anot
         await source.stop(5.0)
     assert [value for value in found if value in set(wanted)] == wanted
     assert told
+
+
+async def test_many_hostile_batches_of_one_partition_keep_back_no_record_of_another(
+    kafka: ApacheKafka, unique: str
+) -> None:
+    await kafka.create_topic(unique, 2)
+    async with raw_producer(kafka.address, unique) as writer:
+        for _ in range(MANY):
+            assert await writer.send(HOSTILE["delta 100 last"]) == 0
+        for _ in range(MANY):
+            assert await writer.send(batch_of([Raw(b"good")]), partition=1) == 0
+    source = KafkaSource(Connection(kafka.address, unique), InputTopics((unique,)))
+    found, told = 0, 0
+    await source.start()
+    try:
+        async with asyncio.timeout(WITHIN):
+            while len(source.assigned) < 2:
+                await source.moved(source.marks, 0.1)
+            for number in source.assigned:
+                source.seek(number, 0)
+            source.resume(source.assigned)
+            while found < MANY:
+                polled = await source.poll(0.1, 1_000)
+                found += sum(len(chunk.values) for chunk in polled.chunks)
+                for lost in polled.lost:
+                    assert lost.after is not None
+                    source.seek(lost.source, lost.after)
+                    told += 1
+    finally:
+        await source.stop(5.0)
+    assert told < MANY / 2
 
 
 async def test_a_sample_of_a_topic_is_taken_whatever_its_newest_records_are(
