@@ -1,7 +1,11 @@
-"""The whole service beside a hostile producer: it starts, stays small, and publishes what others wrote."""
+"""The whole service beside a hostile producer: it starts, stays small, and publishes what others wrote.
+
+Where there is nothing that anybody can read, it does not start.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -12,7 +16,13 @@ from pathlib import Path
 import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.conditions import Condition
+from stream_anon.errors import InputError
+from stream_anon.judging.findings import Severity
+from stream_anon.operations.check.checking import examine_deployment
+from stream_anon.operations.samples import sample_of_topic
 from stream_anon.service.starting.rollout import newest_certificates
+from stream_anon.settings.policy_file import load_policy
 from tests.support.hostile_batches import HOSTILE, ZSTD, Raw, batch_of
 from tests.support.raw_producer import raw_producer
 from tests.support.service import (
@@ -81,3 +91,17 @@ async def test_a_service_starts_and_publishes_whatever_a_hostile_producer_has_wr
     serials = Counter(json.loads(record.value)["serial"] for record in await stage.kafka.read_to_end(stage.output))
     assert serials.keys() <= set(range(2000))
     assert set(serials.values()) == {1}
+
+
+async def test_an_input_of_which_nobody_can_read_a_record_forbids_a_run(stage: Stage) -> None:
+    async with raw_producer(stage.kafka.address, stage.name) as writer:
+        assert await writer.send(HOSTILE["delta 100 last"]) == 0
+    config = stage.config()
+    report = await examine_deployment(config)
+    (finding,) = [each for each in report.findings if each.severity is Severity.FORBIDS]
+    assert finding.condition is Condition.INPUT_UNREADABLE
+    assert "none of its newest records can be read" in finding.text
+    with pytest.raises(InputError, match="none of its newest records can be read"):
+        await asyncio.to_thread(sample_of_topic, load_policy(config), config)
+    await produce(stage, make_records(10, 1))
+    assert not (await examine_deployment(config)).forbids
