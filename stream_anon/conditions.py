@@ -50,7 +50,8 @@ _MEANINGS = {
     Condition.MIRRORED_INPUT_UNALIGNED: "The input was copied from another cluster, where some of its records were "
     "released, and the ledger of this cluster does not say up to which. `stream-anon realign` writes that.",
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
-    Condition.INPUT_UNREADABLE: "The user may not read the input.",
+    Condition.INPUT_UNREADABLE: "The user may not read the input, or it holds records and none of the newest ones "
+    "can be read.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",
     Condition.MISSING_FIELD: "No sampled record has a value of a declared field. `accept_missing: true` accepts "
     "it for one attribute. Where the input is empty at the start, a run judges its first window instead.",

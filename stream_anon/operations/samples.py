@@ -25,7 +25,8 @@ from stream_anon.judging.sample_study import Sample
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
-from stream_anon.service.starting.conditions import look_at_deployment, newest_records, sample_of
+from stream_anon.service.starting.conditions import look_at_deployment
+from stream_anon.service.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.service.starting.schema_findings import reader_of
 from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
@@ -105,7 +106,7 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
     SettingsError, BrokerError
         If the settings are wrong, or the input cannot be read.
     InputError
-        If no input topic is there.
+        If no input topic is there, or none of its newest records can be read.
     """
     kafka = kafka_of(load_settings(config))
 
@@ -115,6 +116,8 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
         if not deployment.inputs:
             raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
         readings = await newest_records(connection, deployment.inputs, policy, kafka)
+        if why := nothing_read(readings):
+            raise InputError(f"{kafka.inputs}: {why}")
         sample = sample_of(*readings)
         return sample, (await reader_of(policy, kafka, sample))[0]
 

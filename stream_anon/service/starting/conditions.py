@@ -10,15 +10,9 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from aiokafka import ConsumerRecord
-
 from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
-from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_reader import read_topic
-from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
@@ -27,18 +21,17 @@ from stream_anon.errors import CertificateError, TopicError
 from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.refusing import OF_RUN, refusal, weighed
 from stream_anon.judging.sample_findings import sample_findings
-from stream_anon.judging.sample_study import Sample, Study, sampled_by, study
+from stream_anon.judging.sample_study import Study, study
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
+from stream_anon.service.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.service.starting.mirror_findings import mirror_findings
+from stream_anon.service.starting.rollout import newest_certificates
 from stream_anon.service.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import formats_of
 
-MOST_SAMPLED_BYTES = 128 * 1024 * 1024
-MOST_SAMPLED_TOPICS = 8
-SAMPLED_WITHIN = 20.0
 NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, tried in turn: markers of transactions take offsets too
 
 
@@ -120,10 +113,14 @@ async def look_at_sample(
     except TopicError as error:
         finding = Finding(Severity.FORBIDS, str(kafka.inputs), str(error), Condition.INPUT_UNREADABLE)
         return Sampled(None, (finding,))
+    complete = all(reading.complete for reading in readings)
+    if nothing_read(readings):
+        text = f"{nothing_read(readings)}. So nobody knows whether a field is missing or has rare values"
+        finding = Finding(Severity.FORBIDS, str(kafka.inputs), text, Condition.INPUT_UNREADABLE)
+        return Sampled(None, (finding,), complete)
     sample = sample_of(*readings)
     codec, changes = await reader_of(policy, kafka, sample)
     found = await asyncio.to_thread(study, policy, sample, codec)
-    complete = all(reading.complete for reading in readings)
     unreadable = sum(reading.unreadable for reading in readings)
     findings = (
         *_unreadable_findings(kafka, unreadable),
@@ -177,23 +174,24 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
 async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
     """Return whether records were released under this policy, while no more risks were accepted than now.
 
-    A window without a released record proves nothing: its records may have been the first that came.
+    A window without a released record proves nothing: its records may have been the first that came. Nor does what
+    nobody can read.
     """
     for newest in NEWEST_CERTIFICATES:
         try:
-            reading = await read_topic(connection, topic, newest=newest)
+            reading = await newest_certificates(connection, topic, newest)
         except TopicError:  # this user may not read it
             return False
-        parts = [part for records in reading.records.values() for part in map(_certificate, records) if part]
+        parts = [part for value in reading.values() if (part := _certificate(value or b"")) is not None]
         ours = [part for part in parts if part.policy == policy.digest and part.released]
         if any(set(part.accepted) <= set(kafka.accept_risks) for part in ours):
             return True
     return False
 
 
-def _certificate(record: ConsumerRecord) -> Certificate | None:
+def _certificate(value: bytes) -> Certificate | None:
     try:
-        return read_part(record.value or b"")
+        return read_part(value)
     except CertificateError:
         return None
 
@@ -239,51 +237,3 @@ async def _permissions(
     if not any(acl.resource is Resource.TOPIC for acl in found.told):
         seen.append("permissions on topics: these brokers do not tell them")
     return seen, refused
-
-
-async def newest_records(
-    connection: Connection, inputs: Sequence[str], policy: Policy, kafka: KafkaSettings
-) -> list[TopicSample]:
-    """Return the newest records of each partition, as many in all as two windows hold, within limits.
-
-    Raises
-    ------
-    TopicError
-        If there is no such topic, or this user may not read it.
-    BrokerError
-        If no broker answers.
-    """
-    total = sampled_by(policy)
-    sampled = inputs[:MOST_SAMPLED_TOPICS]
-    return [
-        await sample_topic(
-            connection,
-            topic,
-            newest=-(-total // len(sampled)),
-            most_bytes=MOST_SAMPLED_BYTES // len(sampled),
-            within=SAMPLED_WITHIN / len(sampled),
-            most_value=kafka.max_record_bytes,
-            headers=formats_of(kafka).headers,
-        )
-        for topic in sampled
-    ]
-
-
-def sample_of(*readings: TopicSample) -> Sample:
-    """Return the records of readings in order of time, from where all partitions overlap.
-
-    If older records of a partition were left out, nothing is known of it before its first record. With records of
-    the other partitions alone, windows would look poorer than they are.
-    """
-    begins = [
-        int(part.times[0])
-        for reading in readings
-        for number, part in reading.records.items()
-        if len(part) and number not in reading.whole
-    ]
-    begin = max(begins, default=-(2**63))
-    both = Records.joined([part for reading in readings for part in reading.records.values()])
-    order = np.lexsort((both.offsets, both.times))
-    order = order[both.times[order] >= begin]
-    values = list(both.values)
-    return Sample([values[place] for place in order.tolist()], both.times[order] / 1000)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_reader import read_topic
+from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError, CertificateError, SettingsError
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.policy import Policy
@@ -29,6 +29,7 @@ KEY = "privacy.accept_weaker"
 # partition may be markers of transactions.
 _NEWEST: tuple[int | None, ...] = (128, 4096, None)
 _MOST_BYTES = 128 * 1024 * 1024
+_MOST_VALUE = 16 * 1024 * 1024  # more than brokers take of one part
 _WITHIN = 20.0
 
 
@@ -58,7 +59,8 @@ class Before:
 async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
     """Return under which policy an output was published last, from its certificates; None if there are none.
 
-    Reads back until the policy document is found too, unless the policy is the one with this digest.
+    Reads back until the policy document is found too, unless the policy is the one with this digest. Passes over
+    what nobody can read.
 
     Raises
     ------
@@ -68,14 +70,41 @@ async def published_before(connection: Connection, topic: str, digest: str = "")
         If the brokers cannot be reached, refuse, or are too slow.
     """
     for newest in _NEWEST:
-        reading = await read_topic(connection, topic, newest=newest, most_bytes=_MOST_BYTES, within=_WITHIN)
-        before = before_of(record.value or b"" for part in reading.records.values() for record in part)
+        reading = await newest_certificates(connection, topic, newest)
+        before = before_of(value or b"" for value in reading.values())
         enough = before is not None and (before.known or before.policy == digest)
         if enough or reading.whole >= reading.records.keys():
             break
     if before is None and not reading.complete:
         raise BrokerError(f"{topic}: could not be read to its end, so nobody knows what was promised before")
     return before
+
+
+async def newest_certificates(connection: Connection, topic: str, newest: int | None) -> TopicSample:
+    """Return the newest parts of certificates and of policy documents; whatever else is there takes no room.
+
+    Parameters
+    ----------
+    newest
+        How many of the newest offsets are looked at; None for all.
+
+    Raises
+    ------
+    TopicError
+        If the topic is missing, or may not be read by this user.
+    BrokerError
+        If the brokers cannot be reached or refuse.
+    """
+    limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
+    return await sample_topic(connection, topic, limits, wanted=_is_part)
+
+
+def _is_part(value: bytes | None) -> bool:
+    for read in (read_part, read_document_part):
+        with suppress(CertificateError):
+            read(value or b"")
+            return True
+    return False
 
 
 def before_of(values: Iterable[bytes]) -> Before | None:

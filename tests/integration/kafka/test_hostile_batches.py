@@ -10,10 +10,9 @@ import pytest
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.reading.topic_sample import TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Lost
-from stream_anon.ports.headers import NO_HEADERS
 from tests.integration.kafka.test_large_records import memory
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hostile_batches import GZIP, HOSTILE, ZSTD, Raw, batch_of
@@ -23,6 +22,7 @@ pytestmark = pytest.mark.kafka
 
 WITHIN = 90.0
 LEAST_TAKEN = 30
+MANY = 100
 NEWEST = ("a header without a text", f"junk behind the stream of {GZIP}", "bits 112 beyond 32 of a place",
           "bits 112 beyond 32 of a length", "delta 100 last", f"junk behind the stream of {ZSTD}")  # fmt: skip
 
@@ -68,6 +68,37 @@ async def test_what_a_broker_takes_of_a_hostile_producer_hides_no_record_of_anot
     assert told
 
 
+async def test_many_hostile_batches_of_one_partition_keep_back_no_record_of_another(
+    kafka: ApacheKafka, unique: str
+) -> None:
+    await kafka.create_topic(unique, 2)
+    async with raw_producer(kafka.address, unique) as writer:
+        for _ in range(MANY):
+            assert await writer.send(HOSTILE["delta 100 last"]) == 0
+        for _ in range(MANY):
+            assert await writer.send(batch_of([Raw(b"good")]), partition=1) == 0
+    source = KafkaSource(Connection(kafka.address, unique), InputTopics((unique,)))
+    found, told = 0, 0
+    await source.start()
+    try:
+        async with asyncio.timeout(WITHIN):
+            while len(source.assigned) < 2:
+                await source.moved(source.marks, 0.1)
+            for number in source.assigned:
+                source.seek(number, 0)
+            source.resume(source.assigned)
+            while found < MANY:
+                polled = await source.poll(0.1, 1_000)
+                found += sum(len(chunk.values) for chunk in polled.chunks)
+                for lost in polled.lost:
+                    assert lost.after is not None
+                    source.seek(lost.source, lost.after)
+                    told += 1
+    finally:
+        await source.stop(5.0)
+    assert told < MANY / 2
+
+
 async def test_a_sample_of_a_topic_is_taken_whatever_its_newest_records_are(
     kafka: ApacheKafka, unique: str
 ) -> None:
@@ -102,7 +133,4 @@ async def test_a_sample_of_a_batch_that_holds_a_gigabyte_takes_a_fraction_of_it(
 
 
 async def _sampled(address: str, topic: str, newest: int) -> TopicSample:
-    return await sample_topic(
-        Connection(address, topic), topic, newest=newest, most_bytes=2**26, within=60.0, most_value=1_000,
-        headers=NO_HEADERS,
-    )  # fmt: skip
+    return await sample_topic(Connection(address, topic), topic, Limits(newest, 2**26, 60.0, 1_000))

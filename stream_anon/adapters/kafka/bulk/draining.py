@@ -13,13 +13,13 @@ and records are taken one by one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.consumer import fetcher
-from aiokafka.errors import CorruptRecordException
 
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
@@ -29,26 +29,29 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
 
 
-class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
-    """The bytes that a broker gave of one partition cannot be read.
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands in the place of a partition's records if the bytes that a broker gave of it cannot be read.
+
+    It is not raised, since the client would then lose what it has drained of other partitions in the same call.
 
     Parameters
     ----------
-    kind
-        The client's name for it.
     after
         The offset behind the unreadable batch, if its head tells.
     """
 
-    def __init__(self, place: TopicPartition, kind: str, after: int | None = None) -> None:
-        super().__init__(kind)
-        self.place = place
-        self.kind = kind
-        self.after = after
+    after: int | None = None
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True  # the client leaves out what is false
 
 
 def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: HeaderRule = NO_HEADERS) -> bool:
-    """Let `getmany` of a started consumer return `Records`; return whether that was possible.
+    """Let `getmany` of a started consumer return `Records` or `Unreadable`; return whether that was possible.
 
     The function that handles the answer to a fetch names three classes. It gets ours under these names.
 
@@ -76,15 +79,10 @@ def _result(place: TopicPartition, *, partition_records: Unread, **others: Any) 
     return result
 
 
-def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Records | list[Any]:
+def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Records | Unreadable | list[Any]:
     """Return the next records of a partition and move its position behind them.
 
-    After an error the position stays, and the batch is not read any further.
-
-    Raises
-    ------
-    Unreadable
-        If the client cannot read them.
+    If they cannot be read the position stays, and what was fetched is not read any further.
     """
     if not fetched.has_more() or not fetched.check_assignment(fetched._topic_partition):  # noqa: SLF001
         return []
@@ -93,8 +91,7 @@ def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Reco
         records = unread.take(max_records)
     except Exception as error:  # noqa: BLE001 - on a malformed batch the client may raise anything
         fetched._partition_records = None  # noqa: SLF001
-        after = error.after if isinstance(error, UnreadableBatch) else None
-        raise Unreadable(fetched._topic_partition, type(error).__name__, after) from None  # noqa: SLF001
+        return Unreadable(error.after if isinstance(error, UnreadableBatch) else None)
     fetched._update_position()  # noqa: SLF001
     if unread.exhausted:
         fetched._partition_records = None  # noqa: SLF001

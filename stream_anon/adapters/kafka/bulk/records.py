@@ -76,6 +76,10 @@ class Records:
         """Return a stretch that shares the arrays."""
         return Records(self.values[first:stop], self.offsets[first:stop], self.times[first:stop])
 
+    def chosen(self, rows: NDArray[np.bool_]) -> Records:
+        """Return a copy of the chosen records."""
+        return Records(self.values.chosen(rows), self.offsets[rows], self.times[rows])
+
     @staticmethod
     def joined(parts: list[Records]) -> Records:
         """Return the records of all parts in order."""

@@ -70,7 +70,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._places: list[TopicPartition] = []
         self._consumer: AIOKafkaConsumer | None = None
         self._next: dict[int, int] = {}
-        self._unread: tuple[Lost | None, int] = None, 0  # the last unreadable batch, and how often it was fetched
+        self._unread: dict[int, tuple[Lost, int]] = {}  # each partition's unreadable batch, and its fetches
         self._since = 0.0  # when the group began to reassign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
@@ -210,16 +210,18 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             lost = self._lost(error)
             self._take_back({each.source for each in lost})
             return Polled(lost=tuple(lost))
-        except Unreadable as error:
-            self._take_back()
-            return Polled(lost=(self._unreadable(error),))
         except (KafkaError, OSError) as error:
             self._take_back()
             raise broker_error("fetching", error) from None
         except Exception as error:  # noqa: BLE001 - a bug in the client; a new client may not meet it
             raise DeadClient(f"fetching: {type(error).__name__}") from None
-        chunks = (self._chunk(place, records) for place, records in answer.items())
-        return Polled(tuple(chunk for chunk in chunks if chunk is not None))
+        chunks, lost = [], []
+        for place, records in answer.items():
+            if isinstance(records, Unreadable):
+                lost += self._unreadable(place, records)
+            else:
+                chunks += self._chunk(place, records)
+        return Polled(tuple(chunks), tuple(lost))
 
     def _take_back(self, but: Collection[int] = ()) -> None:
         """Fetch again the records of other partitions that were lost with one partition's error.
@@ -232,24 +234,26 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 with contextlib.suppress(IllegalStateError):  # not ours any more
                     self._running().seek(self._places[number], offset)
 
-    def _unreadable(self, error: Unreadable) -> Lost:
-        """Return where a partition cannot be read; raise BrokerError the first times: transport may be at fault."""
-        number = self._number(error.place)
-        found = Lost(number, self._next.get(number, 0), unreadable=True, after=error.after)
-        self._unread = (found, self._unread[1] + 1 if self._unread[0] == found else 1)
-        if self._unread[1] <= _READ_AGAIN:
-            raise BrokerError(f"fetching {error.place.topic} {error.place.partition}: {error.kind}")
-        return found
+    def _unreadable(self, place: TopicPartition, found: Unreadable) -> list[Lost]:
+        """Return where a partition cannot be read; nothing the first times: transport may be at fault."""
+        number = self._numbers.get(place, -1)
+        if number not in self._next:  # fetched for an earlier assignment
+            return []
+        lost = Lost(number, self._next[number], unreadable=True, after=found.after)
+        before, fetches = self._unread.get(number, (None, 0))
+        fetches = fetches + 1 if before == lost else 1
+        self._unread[number] = lost, fetches
+        return [lost] if fetches > _READ_AGAIN else []
 
-    def _chunk(self, place: TopicPartition, records: Records | list[ConsumerRecord]) -> Chunk | None:
+    def _chunk(self, place: TopicPartition, records: Records | list[ConsumerRecord]) -> list[Chunk]:
         number = self._numbers.get(place, -1)
         first = self._next.get(number)
         if first is None or not records:  # fetched for an earlier assignment
-            return None
+            return []
         columns = records if isinstance(records, Records) else Records.of(records, self._headers)
         chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
         self._next[number] = chunk.end
-        return chunk
+        return [chunk]
 
     def _lost(self, error: OffsetOutOfRangeError) -> list[Lost]:
         positions: Mapping[TopicPartition, int] = error.args[0]

@@ -3,59 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import TopicAuthorizationFailedError
 
-from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
-from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
 from stream_anon.errors import BrokerError, TopicError
-from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
+POLL_MS = 100
+MOST_POLLED = 5_000
 _START_WITHIN = 30.0
-_POLL_MS = 100
-_MOST_POLLED = 5_000
 _T = TypeVar("_T")
+_Part = TypeVar("_Part")
 
 
 @asynccontextmanager
 async def opened_topics(
-    connection: Connection,
-    topics: Collection[str],
-    client: str,
-    budget: Budget | None = None,
-    headers: HeaderRule = NO_HEADERS,
-) -> AsyncIterator[TopicConsumer]:
-    """Connect to topics, disconnect in the end, and put what breaks meanwhile in our own words.
+    connection: Connection, topics: Collection[str], client: str
+) -> AsyncIterator[RecordConsumer]:
+    """Connect to topics, disconnect in the end, and put what breaks meanwhile in our own words."""
+    async with connected_consumer(connection, topics, client) as (consumer, places):
+        yield RecordConsumer(consumer, places)
 
-    Parameters
-    ----------
-    budget, headers
-        If a budget is given, records come as columns and what cannot be read is passed over; see `sample_topic`.
-    """
+
+@asynccontextmanager
+async def connected_consumer(
+    connection: Connection, topics: Collection[str], client: str
+) -> AsyncIterator[tuple[AIOKafkaConsumer, list[TopicPartition]]]:
+    """Give a consumer that is assigned all partitions of topics, and these; see `opened_topics`."""
     consumer = connection.client(
         AIOKafkaConsumer,
         client,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
-        fetch_max_wait_ms=_POLL_MS,
+        fetch_max_wait_ms=POLL_MS,
     )
     named = " and ".join(topics)
     try:
         async with asyncio.timeout(_START_WITHIN):
             await consumer.start()
-            if budget is not None:
-                drain_in_batches(consumer, budget, headers)
             places = [place for topic in topics for place in await _places(consumer, topic)]
         consumer.assign(places)
-        yield TopicConsumer(consumer, places, budget)
+        yield consumer, places
     except BrokerError:
         raise
     except TopicAuthorizationFailedError:
@@ -79,25 +74,13 @@ async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition
     return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
-class TopicConsumer:
-    """A consumer of all partitions of some topics.
+class TopicConsumer(ABC, Generic[_Part]):
+    """A consumer of all partitions of some topics."""
 
-    Attributes
-    ----------
-    unreadable
-        How many batches of each partition it passed over.
-    given_up
-        Whether the rest of a partition was passed over, since nobody knows where a batch ends.
-    """
-
-    def __init__(self, consumer: AIOKafkaConsumer, places: list[TopicPartition], budget: Budget | None) -> None:
+    def __init__(self, consumer: AIOKafkaConsumer, places: list[TopicPartition]) -> None:
         self._consumer = consumer
         self._places = places
-        self._budget = budget
         self._ends: dict[TopicPartition, int] = {}
-        self._next: dict[TopicPartition, int] = {}
-        self.unreadable = Counter[TopicPartition]()
-        self.given_up = False
 
     async def ends(self) -> dict[TopicPartition, int]:
         """Return where each partition ends now, as the brokers tell when asked."""
@@ -124,36 +107,11 @@ class TopicConsumer:
     def _seek(self, starts: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
         for place, start in starts.items():
             self._consumer.seek(place, start)
-        self._next.update(starts)
         return starts
 
-    async def poll(self) -> Mapping[TopicPartition, Any]:
-        """Wait a moment for records, and return what there is: of each partition a list, or `Records`."""
-        if self._budget is not None:
-            self._budget.begin_poll()
-        try:
-            answer: Mapping[TopicPartition, Any] = await self._consumer.getmany(
-                timeout_ms=_POLL_MS, max_records=_MOST_POLLED
-            )
-        except Unreadable as error:
-            self._pass_over(error)
-            return {}
-        if self._budget is not None:
-            for place in answer:
-                self._next[place] = await self._consumer.position(place)
-        return answer
-
-    def _pass_over(self, error: Unreadable) -> None:
-        """Go on behind a batch, and fetch again what the client drained of other partitions before it raised."""
-        self.unreadable[error.place] += 1
-        if error.after is None:
-            self.given_up = True
-            self._places.remove(error.place)
-            self._consumer.pause(error.place)
-        else:
-            self._next[error.place] = max(error.after, self._next[error.place] + 1)
-        for place in self._places:
-            self._consumer.seek(place, self._next[place])
+    @abstractmethod
+    async def poll(self) -> Mapping[TopicPartition, _Part]:
+        """Wait a moment for records, and return what there is of each partition."""
 
     async def at_the_ends(self) -> bool:
         """Return whether every partition was read to the end that its first fetch told.
@@ -171,8 +129,19 @@ class TopicConsumer:
         return True
 
 
+class RecordConsumer(TopicConsumer[list[ConsumerRecord]]):
+    """Gives records as the client makes them."""
+
+    async def poll(self) -> Mapping[TopicPartition, list[ConsumerRecord]]:
+        """See `TopicConsumer`."""
+        answer: Mapping[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
+            timeout_ms=POLL_MS, max_records=MOST_POLLED
+        )
+        return answer
+
+
 async def read_to_the_ends(
-    reader: TopicConsumer, keep: Callable[[TopicPartition, Any], int], most_bytes: int, within: float
+    reader: TopicConsumer[_Part], keep: Callable[[TopicPartition, _Part], int], most_bytes: int, within: float
 ) -> bool:
     """Read until each partition's end; return whether it was reached within so many bytes and seconds.
 
@@ -190,6 +159,6 @@ async def read_to_the_ends(
                 if size > most_bytes:
                     return False
                 if await reader.at_the_ends():
-                    return not reader.given_up
+                    return True
     except TimeoutError:
         return False

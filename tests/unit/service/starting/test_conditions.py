@@ -10,12 +10,20 @@ from typing import Any
 
 import pytest
 
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.service.starting import conditions
-from stream_anon.service.starting.conditions import Deployment, Sampled, raise_if_forbidden, weighed
+from stream_anon.service.starting.conditions import (
+    Deployment,
+    Sampled,
+    look_at_sample,
+    raise_if_forbidden,
+    weighed,
+)
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, settings_of_run, topics_of
 from stream_anon.settings.loading import parse_settings
@@ -69,11 +77,11 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
             looked.append("sample")
             return Sampled(None, sample)
 
-        async def read_topic(_: object, topic: str, **__: object) -> Any:
+        async def newest_certificates(_: object, topic: str, __: object) -> Any:
             assert topic == "out.certificates"
             if before == "unreadable":
                 raise TopicError("out.certificates: may not be read by this user")
-            return SimpleNamespace(records={0: [SimpleNamespace(value=b"part")] if before else []})
+            return SimpleNamespace(values=lambda: iter([b"part"] if before else []))
 
         def certificate(_: object) -> Any:
             digest = policy.digest if before.startswith("same") else "sha256:of-another-policy"
@@ -82,7 +90,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
 
         monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
         monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
-        monkeypatch.setattr(conditions, "read_topic", read_topic)
+        monkeypatch.setattr(conditions, "newest_certificates", newest_certificates)
         monkeypatch.setattr(conditions, "_certificate", certificate)
         kafka = settings.kafka
         assert kafka is not None
@@ -135,6 +143,39 @@ async def test_a_sample_is_judged_unless_a_window_was_published_under_this_polic
 ) -> None:
     expected = ["deployment", "sample"] if looks else ["deployment"]
     assert await start(*accepted, before=before) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "unreadable", "complete", "told"),
+    [
+        ([], 3, True, (Severity.FORBIDS, "none of its newest records can be read: their batches, 3 in all")),
+        ([], 0, False, (Severity.FORBIDS, "none of its newest records could be read within 20 s")),
+        ([], 0, True, (Severity.WARNS, "holds no records to look at")),
+        ([b"{}"], 3, True, (Severity.WARNS, "batches among the newest records that nobody can read: 3")),
+    ],
+)
+async def test_an_input_is_not_taken_for_empty_because_nobody_can_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+    values: list[bytes],
+    unreadable: int,
+    complete: bool,
+    told: tuple[Severity, str],
+) -> None:
+    records = Records.of([SimpleNamespace(offset=0, timestamp=5, value=each, headers=()) for each in values])
+    settings = _settings()
+    kafka, policy = settings.kafka, build_policy(settings, Path("policy.yaml"))
+    assert kafka is not None
+
+    async def newest_records(*_: object) -> list[TopicSample]:
+        return [TopicSample({0: records}, frozenset(), complete, unreadable)]
+
+    monkeypatch.setattr(conditions, "newest_records", newest_records)
+    sampled = await look_at_sample(connection_of(kafka), ["people"], policy, kafka)
+    severity, text = told
+    (finding,) = [each for each in sampled.findings if each.text.startswith(text)]
+    assert finding.severity is severity
+    assert (finding.condition is Condition.INPUT_UNREADABLE) == (severity is Severity.FORBIDS)
+    assert (sampled.study is None) == (severity is Severity.FORBIDS)
 
 
 def test_findings_are_told_gravest_first_and_accepted_ones_as_such() -> None:

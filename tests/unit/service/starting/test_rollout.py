@@ -14,7 +14,14 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass, asked_of
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
-from stream_anon.service.starting.rollout import Before, before_of, refuse_weaker, rollout_findings, weaker_than
+from stream_anon.service.starting.rollout import (
+    Before,
+    _is_part,
+    before_of,
+    refuse_weaker,
+    rollout_findings,
+    weaker_than,
+)
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 
@@ -173,3 +180,10 @@ def test_check_still_names_what_was_accepted(tmp_path: Path) -> None:
     (found,) = rollout_findings(policy, before, policy.digest, ledger=True)
 
     assert (found.severity, found.place) == (Severity.WARNS, "privacy.accept_weaker")
+
+
+def test_parts_of_certificates_and_of_policy_documents_are_kept_and_nothing_else(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    parts = [_certificate(policy), *PolicyDocument.of(policy).parts()]
+    assert all(map(_is_part, parts))
+    assert not any(map(_is_part, (None, b"", b"{}", bytes(2**20), parts[0][:-1], parts[1][:-1])))

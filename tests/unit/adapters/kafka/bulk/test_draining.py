@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 import tracemalloc
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.consumer import fetcher
 from aiokafka.consumer.fetcher import READ_COMMITTED, FetchResult, PartitionRecords
-from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
@@ -115,6 +115,17 @@ def bulk(
     return _result(PLACE, assignment=Assignment(start), partition_records=unread, backoff=0)
 
 
+def unreadable(fetched: FetchResult, most: int = 100, budget: Budget | None = None) -> Unreadable:
+    """Return what a fetch ends with, which must be something that cannot be read."""
+    got = None
+    while fetched.has_more():
+        if budget is not None:
+            budget.begin_poll()
+        got = fetched.getall(most)
+    assert isinstance(got, Unreadable)
+    return got
+
+
 def drained(fetched: FetchResult, most: int) -> list[tuple[Any, ...]]:
     """Return all records in order and the position after each draining."""
     found: list[tuple[Any, ...]] = []
@@ -186,23 +197,19 @@ def test_a_damaged_batch_of_an_older_format_is_told_with_the_offset_after_it(mag
         legacy.append(i, timestamp=1000 + i, key=None, value=b"old")
     damaged = bytearray(legacy.build())
     damaged[2 * len(damaged) // 3 - 1] ^= 1  # the second one's value
-    fetched = bulk(bytes(damaged), 0)
-    with pytest.raises(Unreadable) as raised:
-        drained(fetched, 1)
-    assert raised.value.after == 2
+    assert unreadable(bulk(bytes(damaged), 0), 1).after == 2
 
 
 @settings(max_examples=60)
 @given(batches(), st.integers(0, 10**6), st.integers(1, 255))
-def test_damaged_bytes_are_an_error(data: bytes, where: int, bits: int) -> None:
+def test_damaged_bytes_are_told(data: bytes, where: int, bits: int) -> None:
     # A checksum covers all of a batch from its attributes on.
     damaged = bytearray(data)
     damaged[21 + where % (12 + int.from_bytes(data[8:12], "big") - 21)] ^= bits
-    with pytest.raises(CorruptRecordException):
-        drained(bulk(bytes(damaged), 0), 100)
+    unreadable(bulk(bytes(damaged), 0))
 
 
-def test_good_records_before_damaged_ones_are_returned_and_the_error_says_where_to_continue() -> None:
+def test_good_records_before_damaged_ones_are_returned_and_it_is_told_where_to_continue() -> None:
     whole = _builder(0, 0)
     for n in range(3):
         whole.append(n, 5, None, b"x", [])
@@ -212,9 +219,7 @@ def test_good_records_before_damaged_ones_are_returned_and_the_error_says_where_
     fetched = bulk(good + bytes(damaged) + stamped(good, 6), 0)
     assert fetched.getall(9).offsets.tolist() == [0, 1, 2]
     assert fetched._assignment.state.position == 3
-    with pytest.raises(Unreadable) as raised:
-        fetched.getall(9)
-    assert (raised.value.place, raised.value.after) == (fetched._topic_partition, 6)
+    assert fetched.getall(9) == Unreadable(6)
     assert fetched._assignment.state.position == 3
     assert not fetched.has_more()
     assert fetched.getall(9) == []
@@ -356,9 +361,7 @@ def test_a_damaged_large_batch_is_told_with_the_offset_after_it(codec: int, dama
         struct.pack_into(">i", data, 8, len(data) - 12)
     struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
     budget = Budget(1000)
-    with pytest.raises(Unreadable) as raised:
-        polled(bulk(bytes(data), 7, None, budget), budget)
-    assert raised.value.after == 27
+    assert unreadable(bulk(bytes(data), 7, None, budget), budget=budget).after == 27
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -375,8 +378,7 @@ def test_a_large_batch_of_an_aborted_transaction_is_not_unpacked_at_all() -> Non
 def test_an_unknown_compression_is_told_as_unreadable(codec: int) -> None:
     batch = _builder(0, 0)
     batch.append(0, 5, None, b"value", [])
-    with pytest.raises(Unreadable):
-        bulk(stamped(bytes(batch.build()), 0, attributes=codec), 0).getall(5)
+    unreadable(bulk(stamped(bytes(batch.build()), 0, attributes=codec), 0))
 
 
 def test_a_header_whose_name_is_no_text_does_not_stop_reading() -> None:
@@ -388,14 +390,32 @@ def test_a_header_whose_name_is_no_text_does_not_stop_reading() -> None:
 
 
 @pytest.mark.parametrize("place", [61, 65, 67])
-def test_records_that_are_not_sound_are_an_error_and_not_read_beyond_their_end(place: int) -> None:
+def test_records_that_are_not_sound_are_told_and_not_read_beyond_their_end(place: int) -> None:
     batch = _builder(0, 0)
     for i in range(3):
         batch.append(i, 5, b"k", b"value", [("h", b"v")])
     damaged = bytearray(batch.build())
     damaged[place] = 254
-    with pytest.raises(CorruptRecordException):
-        drained(bulk(stamped(bytes(damaged), 0), 0), 100)
+    unreadable(bulk(stamped(bytes(damaged), 0), 0))
+
+
+async def test_a_partition_that_cannot_be_read_keeps_back_no_record_of_another() -> None:
+    good = _builder(0, 0)
+    good.append(0, 5, None, b"x", [])
+    damaged = bytearray(good.build())
+    damaged[-1] ^= 1
+    places = [TopicPartition("t", number) for number in range(3)]
+    client = object.__new__(fetcher.Fetcher)
+    client._subscriptions = SimpleNamespace(reassignment_in_progress=False)
+    client._wait_consume_future = None
+    client._records = {
+        places[0]: bulk(bytes(good.build()), 0),
+        places[1]: bulk(bytes(damaged), 0),
+        places[2]: bulk(bytes(good.build()), 0),
+    }
+    answer = await client.fetched_records((), 0, 10)
+    assert {place: len(part) for place, part in answer.items()} == {places[0]: 1, places[1]: 0, places[2]: 1}
+    assert answer[places[1]] == Unreadable(1)
 
 
 def test_paused_partition_gives_no_records() -> None:

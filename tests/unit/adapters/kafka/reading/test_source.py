@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,7 @@ from stream_anon.adapters.kafka.reading import source as module
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.errors import BrokerError
-from stream_anon.ports import DeadClient, Held, Lost
+from stream_anon.ports import DeadClient, Held, Lost, Polled
 
 PLACES = [TopicPartition("people", n) for n in range(2)]
 
@@ -31,6 +30,7 @@ class Client:
 
     def __init__(self) -> None:
         self.errors: list[KafkaError] = []
+        self.answer: dict[TopicPartition, Any] = {}
         self.refusal: KafkaError | None = None
         self.positions: dict[TopicPartition, int] = {}
         forever = asyncio.get_running_loop().create_future
@@ -48,7 +48,9 @@ class Client:
     def seek(self, place: TopicPartition, offset: int) -> None:
         self.positions[place] = offset
 
-    async def getmany(self, **_: Any) -> dict[TopicPartition, Sequence[Any]]:
+    async def getmany(self, **_: Any) -> dict[TopicPartition, Any]:
+        if not self.errors:
+            return self.answer
         # The client has emptied one partition when the other one raises.
         self.positions = {place: position + 10 for place, position in self.positions.items()}
         raise self.errors.pop(0)
@@ -73,23 +75,38 @@ async def source(client: Client, monkeypatch: pytest.MonkeyPatch) -> KafkaSource
 async def test_a_fetch_that_fails_leaves_the_records_of_other_partitions(
     source: KafkaSource, client: Client
 ) -> None:
-    client.errors = [KafkaError(), Unreadable(PLACES[1], "CorruptRecordException")]
-    for _ in range(2):
-        with pytest.raises(BrokerError):
-            await source.poll(0.1, 10)
-        assert client.positions == {PLACES[0]: 100, PLACES[1]: 200}
+    client.errors = [KafkaError()]
+    with pytest.raises(BrokerError):
+        await source.poll(0.1, 10)
+    assert client.positions == {PLACES[0]: 100, PLACES[1]: 200}
     client.errors = [OffsetOutOfRangeError({PLACES[1]: 200})]
     assert (await source.poll(0.1, 10)).lost == (Lost(1, 200),)
     assert client.positions[PLACES[0]] == 100
 
 
-async def test_a_partition_that_stays_unreadable_is_told_as_lost(source: KafkaSource, client: Client) -> None:
-    client.errors = [Unreadable(PLACES[1], "CorruptRecordException") for _ in range(3)]
+async def test_partitions_that_stay_unreadable_are_told_as_lost(source: KafkaSource, client: Client) -> None:
+    client.answer = {place: Unreadable(after) for place, after in zip(PLACES, (110, None), strict=True)}
     for _ in range(2):  # it may have been the way
-        with pytest.raises(BrokerError, match="fetching people 1: CorruptRecordException"):
-            await source.poll(0.1, 10)
-    assert (await source.poll(0.1, 10)).lost == (Lost(1, 200, unreadable=True),)
+        assert await source.poll(0.1, 10) == Polled()
+    told = (await source.poll(0.1, 10)).lost
+    assert told == (Lost(0, 100, unreadable=True, after=110), Lost(1, 200, unreadable=True))
     assert client.positions == {PLACES[0]: 100, PLACES[1]: 200}
+
+
+async def test_records_come_beside_a_partition_that_cannot_be_read(source: KafkaSource, client: Client) -> None:
+    record = SimpleNamespace(offset=100, timestamp=5, value=b"x", headers=())
+    client.answer = {PLACES[1]: Unreadable(201), PLACES[0]: [record]}
+    (chunk,) = (await source.poll(0.1, 10)).chunks
+    assert (chunk.source, chunk.first, chunk.end) == (0, 100, 101)
+
+
+async def test_what_cannot_be_read_of_an_earlier_assignment_is_not_told(
+    source: KafkaSource, client: Client
+) -> None:
+    source.on_partitions_assigned(PLACES[:1])
+    source.seek(0, 100)
+    client.answer = {PLACES[1]: Unreadable(201)}
+    assert [await source.poll(0.1, 10) for _ in range(3)] == [Polled()] * 3
 
 
 async def test_a_refusal_while_the_group_reassigns_is_told(source: KafkaSource, client: Client) -> None:
