@@ -127,8 +127,18 @@ class TopicConsumer:
         self._next.update(starts)
         return starts
 
+    def go_on(self, place: TopicPartition, offset: int) -> None:
+        """Read a partition from an offset on."""
+        self._consumer.seek(place, offset)
+
     async def poll(self) -> Mapping[TopicPartition, Any]:
-        """Wait a moment for records, and return what there is: of each partition a list, or `Records`."""
+        """Wait a moment for records, and return what there is: of each partition a list, or `Records`.
+
+        Raises
+        ------
+        UnreadableRecords
+            Without a budget, if a batch cannot be read; see `BoundedConsumer.getmany`.
+        """
         if self._budget is not None:
             self._budget.begin_poll()
         try:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unpacking
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
+from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
-from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread, UnreadableBatch
+from stream_anon.adapters.kafka.bulk.unread import Unread
 from tests.support import hostile_batches as made
 from tests.support.hostile_batches import GOOD, MOST, Raw, batch_of, varint
 

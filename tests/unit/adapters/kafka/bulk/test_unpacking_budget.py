@@ -6,8 +6,9 @@ import pytest
 from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
+from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
-from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from stream_anon.adapters.kafka.bulk.unread import Unread
 from tests.support.hostile_batches import GOOD, GZIP, LZ4, NONE, SNAPPY, ZSTD, batch_of, varint
 
 MEGABYTE = 1 << 20
