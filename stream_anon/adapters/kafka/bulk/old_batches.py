@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -35,8 +35,20 @@ def last_offset(batch: bytes) -> int:
     return int(_HEAD.unpack_from(batch)[0])
 
 
-def refuse_large(batch: bytes) -> None:
-    """Raise an exception if aiokafka would unpack more than `AT_ONE_GO` bytes, or walk through them without an end.
+def bounded(batch: bytes, records: Iterator[Any]) -> Iterator[Any]:
+    """Yield what aiokafka reads of a batch, unless it would unpack more than `AT_ONE_GO` bytes.
+
+    Raises
+    ------
+    Exception
+        If it would, or if the batch is not sound.
+    """
+    _refuse_large(batch)
+    yield from records
+
+
+def _refuse_large(batch: bytes) -> None:
+    """Raise an exception if a batch unpacks to too much, or to messages that aiokafka would read without an end.
 
     Such a batch is a message; if it is compressed, its value holds others.
     """
@@ -86,16 +98,13 @@ class OldBatch:
         self.after = last_offset(data) + 1
         self.ended = False
         self._headers = headers
-        self._data = data
         self._records = fetcher.PartitionRecords(place, MemoryRecords(data), None, wanted, *others)
         self._records._consumer_record = _as_it_is  # noqa: SLF001 - pinned by a test
+        self._left = bounded(data, self._records)
 
     def take(self, most: int) -> tuple[Records, int]:
         """Return up to `most` of the next records, and the offset behind them; may raise anything."""
-        if self._data:
-            refuse_large(self._data)
-            self._data = b""
-        found = list(islice(self._records._records_iterator, most))  # noqa: SLF001
+        found = list(islice(self._left, most))
         self.ended = len(found) < most
         return Records.of(found, self._headers), int(self._records.next_fetch_offset)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, UnreadableBatch, next_offset
 from stream_anon.adapters.kafka.bulk.header_reading import EACH_HEADER, MOST_RECORD, Headers, read_headers
-from stream_anon.adapters.kafka.bulk.old_batches import end_of_batch, last_offset, refuse_large
+from stream_anon.adapters.kafka.bulk.old_batches import bounded, end_of_batch, last_offset
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, Stream, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 
@@ -254,17 +254,11 @@ class OldWholeBatch:
 
     def __init__(self, place: TopicPartition, data: bytes, wanted: int, others: Sequence[Any]) -> None:
         self.ended = False
-        self._data = data
-        self._records: Iterator[ConsumerRecord] = fetcher.PartitionRecords(
-            place, MemoryRecords(data), None, wanted, *others
-        )
+        self._left = bounded(data, fetcher.PartitionRecords(place, MemoryRecords(data), None, wanted, *others))
 
     def take(self, most: int, budget: Budget) -> list[ConsumerRecord]:
         """Return up to `most` of the next records; may raise anything."""
-        if self._data:
-            refuse_large(self._data)
-            self._data = b""
-        found = list(islice(self._records, most))
+        found = list(islice(self._left, most))
         budget.left -= sum(EACH_RECORD + len(each.key or b"") + len(each.value or b"") for each in found)
         self.ended = len(found) < most
         return found

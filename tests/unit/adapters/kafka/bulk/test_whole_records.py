@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,12 +19,15 @@ from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk import whole_records
 from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.header_reading import read_headers
+from stream_anon.adapters.kafka.bulk.large_batches import Head
+from stream_anon.adapters.kafka.bulk.old_batches import bounded
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
-from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole
+from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole, WholeBatch
 from tests.support import hostile_batches as made
 from tests.support.hostile_batches import GOOD, NONE, ZSTD, Raw, batch_of, varint
 from tests.unit.adapters.kafka.bulk.test_draining import _builder, batches, stamped
+from tests.unit.adapters.kafka.bulk.test_large_batches import HALF, Pieces, Reference, sections
 
 PLACE = TopicPartition("t", 3)
 CODECS = (0, 0, 1, 2, 3, 4)
@@ -137,6 +141,65 @@ def test_any_bytes_are_headers_or_told(text: bytes) -> None:
     except UnsoundError:
         return
     assert sum(len(value or b"") for _, value in found) <= len(text)
+
+
+class WholeReference(Reference):
+    """The format as its specification says, with keys and headers."""
+
+    def whole(self, head: Head) -> Iterator[tuple[Any, ...]]:
+        before = -1
+        for _ in range(head.count):
+            size = self.number(32, len(self.data))
+            stop = self.at + size
+            if size < 0 or stop > len(self.data):
+                raise UnsoundError
+            self.at += 1  # attributes
+            time, place = self.number(64, stop), self.number(32, stop)
+            if not before < place <= head.last_offset:
+                raise UnsoundError
+            before = place
+            key, value, count, headers = self.text(stop), self.text(stop), self.number(32, stop), []
+            if count < 0:
+                raise UnsoundError
+            for _ in range(count):
+                name, held = self.text(stop), self.text(stop)
+                if name is None:
+                    raise UnsoundError
+                headers.append((name.decode("utf-8", "replace"), held))
+            if self.at != stop:
+                raise UnsoundError
+            time = (head.base_time + time + HALF) % (2 * HALF) - HALF
+            yield head.base_offset + place, time, key, value, tuple(headers)
+        if self.at != len(self.data):
+            raise UnsoundError
+
+
+@settings(max_examples=300)
+@given(
+    sections(), st.integers(-1, 12), st.sampled_from([0, 5, 2**63 - 2, -(2**63)]), st.integers(1, 40),
+    st.integers(1, 3),
+)  # fmt: skip
+def test_whole_records_are_what_the_specification_says(
+    drawn: tuple[bytes, int], last: int, base_time: int, piece: int, most: int
+) -> None:
+    data, count = drawn
+    wanted = list[tuple[Any, ...]]()
+    sound = True
+    try:
+        for record in WholeReference(data).whole(Head(5, last, base_time, None, count)):
+            wanted.append(record)
+    except UnsoundError:
+        sound = False
+    head = (5, 0, 0, 2, 0, 0, last, base_time, 0, 0, 0, 0, count)
+    batch, budget, found = WholeBatch(PLACE, head, Pieces(data, piece), 0), Budget(0), list[ConsumerRecord]()
+    told = False
+    try:
+        while not batch.ended:
+            found += batch.take(most, budget)
+    except UnsoundError:
+        told = True
+    got = [(each.offset, each.timestamp, each.key, each.value, each.headers) for each in found]
+    assert (got, not told) == (wanted, sound)
 
 
 def test_sound_records_come_before_the_error_that_tells_the_rest() -> None:
@@ -263,4 +326,4 @@ def test_an_older_batch_of_messages_without_an_end_is_told() -> None:
     data = bytearray(wrapper.build())
     data[17] = 1  # compressed by gzip
     with pytest.raises(UnsoundError):
-        whole_records.refuse_large(bytes(data))
+        next(bounded(bytes(data), iter([None])))
