@@ -11,6 +11,7 @@
     ├── Refused              a command must not be done as things stand; nothing was changed
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
+        ├── UnreadableRecords  a batch of a topic is damaged, or was made so that nobody can read it
         ├── RegistryError    the schema registry is away, refuses, or answers what nobody can read
         ├── TopicError       a topic is missing or not set up as it must be
         │   ├── LedgerMissing  the ledger was deleted: it must be made anew
@@ -103,6 +104,25 @@ class RegistryError(BrokerError):
     def __init__(self, message: str, least_pause: float = 0.0, longest_pause: float | None = None) -> None:
         self.least_pause, self.longest_pause = least_pause, longest_pause
         super().__init__(message)
+
+
+class UnreadableRecords(BrokerError):  # noqa: N818 - named after what happened
+    """A batch of a topic is damaged, or was made so that nobody can read it.
+
+    Parameters
+    ----------
+    offset
+        The first one that cannot be read.
+    after
+        The one behind the batch.
+    """
+
+    def __init__(self, topic: str, partition: int, offset: int, after: int) -> None:
+        self.topic, self.partition, self.offset, self.after = topic, partition, offset, after
+        super().__init__(
+            f"{topic}-{partition}: the batch of records from offset {offset} on cannot be read. It is damaged, or "
+            f"its producer made it so. The next batch begins at offset {after}"
+        )
 
 
 class TopicError(BrokerError):

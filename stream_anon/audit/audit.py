@@ -153,6 +153,10 @@ class Audit:
         if not bare or (timestamp is not None and (timestamp % 1000 or timestamp != window.timestamp)):
             self._findings.add(Kind.METADATA, batch)
 
+    def add_unreadable(self, place: str, offsets: int) -> None:
+        """Count a stretch of a partition, by its name, that nobody can read."""
+        self._findings.add(Kind.UNREADABLE, attribute=place, count=offsets)
+
     def add_stray(self, record: Decoded) -> None:
         """Count a record that belongs to no certificate."""
         self._seen["records"] += 1

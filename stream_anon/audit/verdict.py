@@ -52,6 +52,7 @@ class Kind(StrEnum):
     UNKNOWN_PREVIOUS = "the certificate before it is not among these"
     PREVIOUS_TWICE = "two certificates follow the same one"
     # Records
+    UNREADABLE = "offsets of a topic hold what nobody can read"
     NO_BATCH = "records name no batch"
     METADATA = "records have a key, other headers, or not their window's one time in whole seconds"
     MALFORMED_RECORD = "records are no JSON objects, or have a key twice"
@@ -86,9 +87,9 @@ class Violation:
     number
         The class's number in the certificate, from 0; None where no class is at fault or it is not certified.
     attribute
-        Name of a declared attribute, or topic and partition of an input range.
+        Name of a declared attribute, or topic and partition: of an input range, or of what cannot be read.
     count
-        How often: records, classes or parts.
+        How often: records, classes, parts or offsets.
     """
 
     kind: Kind

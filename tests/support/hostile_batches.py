@@ -45,6 +45,7 @@ class Raw:
     value_size: bytes | None = None
     delta_bytes: bytes | None = None
     tail: bytes = b"\0"  # the count of headers and these
+    key: bytes | None = None
 
     def bytes_at(self, place: int) -> bytes:
         size = -1 if self.value is None else len(self.value)
@@ -52,7 +53,8 @@ class Raw:
         body += (
             varint(place if self.delta is None else self.delta) if self.delta_bytes is None else self.delta_bytes
         )
-        body += varint(-1) + (varint(size) if self.value_size is None else self.value_size)
+        body += varint(-1) if self.key is None else varint(len(self.key)) + self.key
+        body += varint(size) if self.value_size is None else self.value_size
         body += (self.value or b"") + self.tail
         return varint(len(body) if self.size is None else self.size) + body
 

@@ -21,7 +21,7 @@ from stream_anon.adapters.tables.opening import open_records
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
-from stream_anon.errors import InputError, SettingsError
+from stream_anon.errors import InputError, SettingsError, UnreadableRecords
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
@@ -170,6 +170,9 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
     starts = _Starts()
     since = None if isinf(wanted.stretch.since) else wanted.stretch.since - LEAD
 
+    def unreadable(error: UnreadableRecords) -> None:
+        audit.add_unreadable(f"{error.topic}/{error.partition}", max(error.after - error.offset, 1))
+
     def horizon() -> Horizon:
         return Horizon.of(starts.oldest(kafka.output), starts.oldest(kafka.certificates))
 
@@ -178,6 +181,7 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
         topics,
         lambda: audit.at_rest(horizon()),
         PATIENCE,
+        unreadable,
         since=since,
         trimmed=starts.lacks,
     )
@@ -234,6 +238,6 @@ def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
 
 
 def _batch(record: CommittedRecord) -> str | None:
-    """Return the header that names the window; None where it is absent or stands twice."""
+    """Return the header that names the window; None where it is absent, empty of a value, or stands twice."""
     values = [value for name, value in record.headers if name == "batch"]
-    return values[0].decode("ascii", "replace") if len(values) == 1 else None
+    return None if len(values) != 1 or values[0] is None else values[0].decode("ascii", "replace")

@@ -15,6 +15,8 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from stream_anon.audit.verdict import Kind
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.hostile_batches import HOSTILE, Raw, batch_of, varint
+from tests.support.raw_producer import raw_producer
 from tests.support.service import Stage, WorkerProcess, make_records, produce, wait_until_accounted
 
 pytestmark = pytest.mark.kafka
@@ -60,10 +62,16 @@ async def test_a_right_topic_passes_and_a_wrong_one_is_accused(stage: Stage) -> 
 
     batch, record = published.records[0]
     await _send(stage, stage.output, json.dumps(record).encode(), ("batch", batch.encode()))
+    async with raw_producer(stage.kafka.address, stage.output) as writer:
+        empty_header = varint(1) + varint(5) + b"batch" + varint(-1)
+        assert await writer.send(batch_of([Raw(b"{}", tail=empty_header)])) == 0
+        assert await writer.send(HOSTILE["delta 100 last"]) == 0
     code, text = await _audit(config)
     assert code == 1
-    assert Kind.EXTRA_RECORDS.value in text
+    for kind in (Kind.EXTRA_RECORDS, Kind.NO_BATCH, Kind.UNREADABLE):
+        assert kind.value in text
     assert batch in text
+    assert f"{stage.output}/0" in text
 
 
 async def _remove_starts(stage: Stage, topic: str, last: Callable[[int], int]) -> int:

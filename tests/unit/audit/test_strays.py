@@ -73,6 +73,13 @@ def test_an_empty_message_among_certificates_is_no_certificate(story: Story) -> 
     assert verdict.counts.parts == 5
 
 
+def test_a_stretch_that_nobody_can_read_is_a_violation(story: Story) -> None:
+    audit = _read(Audit(story.policy), story)
+    for offsets in (3, 4):
+        audit.add_unreadable("out/0", offsets)
+    assert audit.finish().violations == (Violation(Kind.UNREADABLE, attribute="out/0", count=7),)
+
+
 def test_a_header_that_is_no_batch_is_not_repeated(story: Story) -> None:
     audit = _read(Audit(story.policy), story)
     audit.add_part(b"{}", "Mrs Smith")

@@ -13,17 +13,21 @@ and records are taken one by one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.consumer import fetcher
 
+from stream_anon.adapters.kafka.bulk.batches import Batches, Fetched, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
-from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread, UnreadableBatch
+from stream_anon.adapters.kafka.bulk.unread import Unread
+from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole
+from stream_anon.errors import UnreadableRecords
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
@@ -62,20 +66,39 @@ def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: Header
     headers
         What headers put before each record's value.
     """
+    return _read_by(consumer, partial(Unread, budget=budget, headers=headers), _drain)
+
+
+def drain_whole(
+    consumer: AIOKafkaConsumer, budget: Budget, unreadable: dict[TopicPartition, UnreadableRecords]
+) -> bool:
+    """Let `getmany` of a started consumer return whole records, read in bounded memory; return whether it does.
+
+    Parameters
+    ----------
+    budget
+        What one call of `getmany` may unpack.
+    unreadable
+        Takes what cannot be read, by partition; after that nothing comes of the partition until it is sought anew.
+    """
+    return _read_by(consumer, partial(UnreadWhole, budget=budget), partial(_drain_whole, unreadable))
+
+
+def _read_by(consumer: AIOKafkaConsumer, unread: Callable[..., Batches], drain: Callable[..., Any]) -> bool:
     own = consumer._fetcher  # noqa: SLF001 - pinned by a test
     answer = getattr(fetcher.Fetcher, "_proc_fetch_request", None)
     if not isinstance(answer, FunctionType) or not set(answer.__code__.co_names) >= _REPLACED:
         return False
-    unread = partial(Unread, budget=budget, headers=headers)
-    names = {**answer.__globals__, "MemoryRecords": Fetched, "PartitionRecords": unread, "FetchResult": _result}
+    result = partial(_result, drain=drain)
+    names = {**answer.__globals__, "MemoryRecords": Fetched, "PartitionRecords": unread, "FetchResult": result}
     replaced = FunctionType(answer.__code__, names, answer.__name__)
     own._proc_fetch_request = MethodType(replaced, own)  # noqa: SLF001
     return True
 
 
-def _result(place: TopicPartition, *, partition_records: Unread, **others: Any) -> fetcher.FetchResult:
-    result = fetcher.FetchResult(place, partition_records=partition_records, **others)
-    result.getall = partial(_drain, result)
+def _result(place: TopicPartition, *, drain: Callable[..., Any], **others: Any) -> fetcher.FetchResult:
+    result = fetcher.FetchResult(place, **others)
+    result.getall = partial(drain, result)
     return result
 
 
@@ -98,6 +121,30 @@ def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Reco
     return records
 
 
+def _drain_whole(
+    unreadable: dict[TopicPartition, UnreadableRecords],
+    fetched: fetcher.FetchResult,
+    max_records: int | None = None,
+) -> list[ConsumerRecord]:
+    """Return the next whole records of a partition, as `_drain` does.
+
+    An error is noted and not raised: what the client has drained of other partitions before would be lost.
+    """
+    place: TopicPartition = fetched._topic_partition  # noqa: SLF001
+    if not fetched.has_more() or not fetched.check_assignment(place):
+        return []
+    unread: UnreadWhole = fetched._partition_records  # noqa: SLF001
+    try:
+        records = unread.take(max_records)
+    except UnreadableBatch as error:
+        unreadable[place] = UnreadableRecords(place.topic, place.partition, unread.next_fetch_offset, error.after)
+        records = []
+    fetched._update_position()  # noqa: SLF001
+    if unread.exhausted:
+        fetched._partition_records = None  # noqa: SLF001
+    return records
+
+
 def warm_up() -> None:
     """Compile every kernel that reading calls."""
     from aiokafka.record.default_records import DefaultRecordBatchBuilder
@@ -110,3 +157,4 @@ def warm_up() -> None:
         builder.append(0, 0, None, bytes(500), [])
         records = Fetched(bytes(builder.build()))
         Unread(TopicPartition("", 0), records, None, 0, None, None, True, 1).take(None)
+        UnreadWhole(TopicPartition("", 0), records, None, 0, None, None, True, 1, budget=Budget(0)).take(None)

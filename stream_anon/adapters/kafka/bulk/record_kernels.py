@@ -31,9 +31,14 @@ _NEWLINE = ord("\n")
 # A varint has seven bits in each byte, and a bit that says whether more follow.
 _SEVEN_BITS, _MORE = 127, 128
 _LOWER_HALF = 2**32 - 1
+_SHORT = 5  # bytes of a varint of 32 bits at the most
 LEAST_RECORD = 7  # bytes
 RECORDS, FILLED, NEXT, BROKEN = range(4)
 """What `read_run` has found: places in `found`."""
+COUNT, AT, LAST, NEEDED = range(4)
+"""What `read_spans` has found: places in `found`."""
+SPANS = 8
+"""How many numbers `read_spans` writes of a record."""
 
 
 def _crc_tables() -> NDArray[np.int64]:
@@ -338,6 +343,75 @@ def read_run(
         # Compaction keeps the last offset of a batch, even if its record is gone.
         found[NEXT] = max(found[NEXT], base_offset + _big(data, at + _LAST_OFFSET, 4) + 1)
         at = stop
+
+
+@bare_inlined
+def _put_spans(
+    data: NDArray[np.uint8], at: int, stop: int, before: int, last_offset: int, spans: NDArray[np.int64]
+) -> bool:
+    """Write where the parts of the record between two places are; return whether it is sound. See `read_spans`."""
+    time, at = _varint(data, at + 1, stop)
+    if at < 0:
+        return False
+    place, at = _short_varint(data, at, stop)
+    if at < 0 or place <= before or place > last_offset:
+        return False
+    spans[0], spans[1] = place, time
+    for part in (2, 4):  # key and value
+        size, at = _short_varint(data, at, stop)
+        if at < 0 or size > stop - at:
+            return False
+        spans[part], spans[part + 1] = at, at + size if size >= 0 else -1
+        at += max(size, 0)
+    spans[6], spans[7] = at, stop
+    return at < stop  # headers have a count
+
+
+@bare_kernel
+def read_spans(
+    data: NDArray[np.uint8],
+    end: int,
+    most: int,
+    last_offset: int,
+    spans: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> None:
+    """Find the parts of whole records of a batch, until `spans` is full or a record is not whole or not sound.
+
+    Parameters
+    ----------
+    data, end
+        uint8[]: some of its bytes, and where these end.
+    most
+        Bytes of a record; a larger one is not sound.
+    last_offset
+        The largest difference of a record's offset to the batch's.
+    spans
+        int64[n, SPANS], written: the differences of its offset and its time to the batch's, and where key, value
+        and headers begin and end. Where there is no key or no value, its end is -1.
+    found
+        int64[4], updated: records found by this call; where the next one begins; the difference of the last one's
+        offset; and how many bytes the next one needs if it is not whole, -1 if it is not sound, else 0.
+    """
+    count, at, before, needed = 0, found[AT], found[LAST], 0
+    while count < len(spans):
+        size, start = _short_varint(data, at, end)
+        if start < 0:
+            needed = end - at + 1 if end - at < _SHORT else -1
+            break
+        if size < LEAST_RECORD - 1 or size > most:
+            needed = -1
+            break
+        stop = start + size
+        if stop > end:
+            needed = stop - at
+            break
+        if not _put_spans(data, start, stop, before, last_offset, spans[count]):
+            needed = -1
+            break
+        before, at = spans[count, 0], stop
+        count += 1
+    found[COUNT], found[AT], found[LAST], found[NEEDED] = count, at, before, needed
 
 
 @bare_inlined

@@ -3,61 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from aiokafka import TopicPartition
-from aiokafka.errors import CorruptRecordException
-from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
-from aiokafka.record.memory_records import MemoryRecords
-from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
+from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, UnreadableBatch, next_offset
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
-from stream_anon.adapters.kafka.bulk.old_batches import OldBatch, end_of_batch, next_offset
+from stream_anon.adapters.kafka.bulk.old_batches import OldBatch
 from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
-_NO_LIMIT, _FORMAT = 2**31, 2
-_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 8, 16, 32  # of a batch's attributes
+_NO_LIMIT = 2**31
 
 
-class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
-    """A batch is not sound; `after` is the offset behind it."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__()
-        self.after = after
-
-
-class Fetched:
-    """The bytes of a fetch; aiokafka answers the two questions that its fetcher asks about them."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self._records = MemoryRecords(data)
-
-    def has_next(self) -> bool:
-        """Return whether there is a whole batch."""
-        return bool(self._records.has_next())
-
-    def size_in_bytes(self) -> int:
-        """Return the bytes, a batch that was cut off included."""
-        return int(self._records.size_in_bytes())
-
-
-class Unread:
-    """The unread rest of one fetch, in the place of aiokafka's `PartitionRecords`.
+class Unread(Batches):
+    """The unread rest of one fetch, as columns; see `Batches`.
 
     Parameters
     ----------
-    place, records, aborted, fetch_offset, *others
-        As of `PartitionRecords`; the others are the deserializers, whether checksums are checked (they always are)
-        and the isolation level.
     budget
         How much may be unpacked.
     headers
@@ -74,22 +42,15 @@ class Unread:
         budget: Budget | None = None,
         headers: HeaderRule = NO_HEADERS,
     ) -> None:
-        self.next_fetch_offset = fetch_offset
-        self._place, self._others, self._headers = place, others, headers
+        super().__init__(place, records, aborted, fetch_offset, others)
+        self._headers = headers
         self._budget = budget or Budget(_NO_LIMIT)
-        self._data = records.data + PADDING
-        self._size = len(records.data)
         self._bytes = np.frombuffer(self._data, np.uint8, self._size)
-        self._at = 0
         self._ready: deque[Records] = deque()
-        self._reached = fetch_offset  # the position once everything that was read has been taken
-        self._aborted = deque(sorted(aborted or (), key=itemgetter(1)))  # producer and first offset
-        self._dropped: set[int] = set()  # producers of aborted transactions that are open at this place
         self._one_by_one = 0  # batches below this place are not read together
         self._large: LargeBatch | None = None
         self._large_at = -1  # where a batch begins that is known to be too large
         self._old: OldBatch | None = None
-        self._error: Exception | None = None  # the next call raises it
 
     @property
     def exhausted(self) -> bool:
@@ -157,7 +118,7 @@ class Unread:
         try:
             return self._read_one(*head)
         except Exception:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
+            raise UnreadableBatch(max(self._reached, next_offset(head[0]))) from None
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
@@ -170,24 +131,7 @@ class Unread:
 
     def _read_one(self, head: tuple[int, ...], end: int) -> bool:
         """Read one batch, or pass over it. May raise anything if it is not sound."""
-        checksum, attributes, producer = head[4], head[5], head[9]
-        if calc_crc32c(self._data[self._at + 21 : end]) != checksum:
-            raise UnsoundError
-        self._note_aborted(head[0])
-        if attributes & _CONTROL:
-            if _aborts(self._data[self._at : end]):
-                self._dropped.discard(producer)
-        elif not (attributes & _TRANSACTIONAL and producer in self._dropped):
-            return self._read_records(head, end)
-        self._pass_over(head, end)
-        return True
-
-    def _note_aborted(self, offset: int) -> None:
-        while self._aborted and self._aborted[0][1] <= offset:
-            self._dropped.add(self._aborted.popleft()[0])
-
-    def _pass_over(self, head: tuple[int, ...], end: int) -> None:
-        self._at, self._reached = end, max(self._reached, _next_offset(head))
+        return self._passed_over(head, end) or self._read_records(head, end)
 
     def _read_records(self, head: tuple[int, ...], end: int) -> bool:
         codec, packed = head[5] & 7, self._data[self._at + kernels.HEAD : end]
@@ -224,7 +168,7 @@ class Unread:
         self._large_at = self._at
         if not self._budget.admits(self):
             return False
-        fixed = head[8] if head[5] & _APPEND_TIME else None
+        fixed = head[8] if head[5] & APPEND_TIME else None
         stream = STREAMS[head[5] & 7](packed)
         told = Head(head[0], head[6], head[7], fixed, head[-1])
         self._large = LargeBatch(told, stream, self._reached, self._budget.most_value, self._headers)
@@ -239,7 +183,7 @@ class Unread:
         try:
             records = large.take(most, self._budget)
         except Exception:  # noqa: BLE001 - as of a small batch
-            raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
+            raise UnreadableBatch(max(self._reached, next_offset(head[0]))) from None
         if len(records):
             self._reached = int(records.offsets[-1]) + 1
             self._ready.append(records)
@@ -249,16 +193,6 @@ class Unread:
             self._pass_over(*head)
         return large.ended or bool(len(records))
 
-    def _head(self, at: int) -> tuple[tuple[int, ...], int] | None:
-        """Return a batch's head and its end; None if there is no whole batch of this format."""
-        if at + kernels.HEAD > self._size:
-            return None
-        head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
-        end = at + 12 + head[1]
-        if head[3] != _FORMAT or not at + kernels.HEAD <= end <= self._size:
-            return None
-        return head, end
-
     def _keep(self, columns: RecordColumns) -> None:
         self._reached = columns.next
         if columns.records:
@@ -266,10 +200,7 @@ class Unread:
 
     def _begin_old(self) -> None:
         """Begin a batch of an older format, or end with a part of one."""
-        try:
-            end = end_of_batch(self._data, self._at, self._size)
-        except UnsoundError:
-            raise UnreadableBatch(max(self._reached, next_offset(self._data, self._at))) from None
+        end = self._old_end()
         if end is None:
             self._at = self._size
         else:
@@ -287,13 +218,3 @@ class Unread:
             self._old = None
         if len(records):
             self._ready.append(records)
-
-
-def _next_offset(head: tuple[int, ...]) -> int:
-    """Return the offset behind a batch; compaction keeps it even if the last record is gone."""
-    return head[0] + max(head[6], 0) + 1
-
-
-def _aborts(batch: bytes) -> bool:
-    """Return whether a control batch ends an aborted transaction."""
-    return bool(ControlRecord.parse(next(MemoryRecords(batch).next_batch()).key) == ABORT_MARKER)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import (
@@ -22,6 +23,7 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
+from stream_anon.adapters.kafka.bulk.bounded_consumer import BoundedConsumer
 from stream_anon.adapters.kafka.client.asking import creating_nothing
 from stream_anon.adapters.kafka.client.connection_errors import (
     chain,
@@ -109,7 +111,9 @@ class Connection:
         }
 
     def client(self, kind: Callable[..., _C], purpose: str, **more: Any) -> _C:
-        """Return a new client of aiokafka; every client is made here. No question that it asks creates a topic.
+        """Return a new client of aiokafka; every client is made here.
+
+        No question that it asks creates a topic, and what a consumer reads is unpacked in bounded memory.
 
         Parameters
         ----------
@@ -118,7 +122,8 @@ class Connection:
         more
             Keyword arguments beside `options`, or instead of them. Raises as `options` does.
         """
-        made = kind(**self.options(purpose) | more)
+        bounded = BoundedConsumer if kind is AIOKafkaConsumer else kind
+        made: _C = bounded(**self.options(purpose) | more)
         creating_nothing(made)
         return made
 

@@ -15,10 +15,14 @@ from sortedcontainers import SortedKeyList
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place
 
 SCHEMA_VERSION = 2
+_UNREADABLE = (
+    "It is not passed over, since it may say what was released: nothing is taken over and nothing is published "
+    "until it can be read. The page on exactly-once says what to do with such a ledger"
+)
 _T = TypeVar("_T")
 
 _POLL_MS = 100
@@ -137,11 +141,16 @@ async def stop_politely(client: AIOKafkaConsumer) -> None:
 
 
 async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord]:
-    """Wait a moment for records, and return those that came. Raises BrokerError, also if none can come any more."""
+    """Wait a moment for records, and return those that came. Raises BrokerError, also if none can come any more.
+
+    What cannot be read is never passed over: an entry that nobody sees could have its records released twice.
+    """
     if has_died(consumer):
         raise BrokerError(f"{doing}: a task of the consumer has ended")
     try:
         answer = await consumer.getmany(timeout_ms=_POLL_MS)
+    except UnreadableRecords as error:
+        raise TopicError(f"{doing}: {error}. {_UNREADABLE}") from None
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise broker_error(doing, error) from None
     return [record for records in answer.values() for record in records]

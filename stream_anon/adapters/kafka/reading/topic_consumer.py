@@ -130,10 +130,14 @@ class TopicConsumer(ABC, Generic[_Part]):
 
 
 class RecordConsumer(TopicConsumer[list[ConsumerRecord]]):
-    """Gives records as the client makes them."""
+    """Gives whole records."""
+
+    def go_on(self, place: TopicPartition, offset: int) -> None:
+        """Read a partition from an offset on."""
+        self._consumer.seek(place, offset)
 
     async def poll(self) -> Mapping[TopicPartition, list[ConsumerRecord]]:
-        """See `TopicConsumer`."""
+        """See `TopicConsumer`; raises UnreadableRecords as `BoundedConsumer.getmany` does."""
         answer: Mapping[TopicPartition, list[ConsumerRecord]] = await self._consumer.getmany(
             timeout_ms=POLL_MS, max_records=MOST_POLLED
         )

@@ -10,6 +10,7 @@ from aiokafka import ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_consumer import opened_topics, read_to_the_ends
+from stream_anon.errors import UnreadableRecords
 
 _STALLED = 30.0  # seconds without a record and without the end
 _BY_BROKER = 1  # the timestamp type of a topic that sets times itself
@@ -54,7 +55,7 @@ class CommittedRecord:
     topic: str
     partition: int
     value: bytes | None
-    headers: tuple[tuple[str, bytes], ...]
+    headers: tuple[tuple[str, bytes | None], ...]
     keyed: bool
     time: int | None
 
@@ -80,6 +81,8 @@ async def read_topic(
     ------
     TopicError
         If there is no such topic, or this user may not read it.
+    UnreadableRecords
+        If it holds a batch that nobody can read.
     BrokerError
         If the broker cannot be reached or refuses.
     """
@@ -105,6 +108,7 @@ async def committed_records(
     topics: Collection[str],
     enough: Callable[[], bool],
     patience: float,
+    unreadable: Callable[[UnreadableRecords], None],
     *,
     since: float | None = None,
     trimmed: Callable[[str, int, bool], None] = lambda _topic, _partition, _empty: None,
@@ -120,6 +124,8 @@ async def committed_records(
         writes, the ends of different partitions are never of the same moment.
     patience
         Seconds to wait for enough after that.
+    unreadable
+        Called for each batch that nobody can read; it is passed over.
     since
         Seconds since the epoch: each partition is read from its first record of that time on. None for all.
     trimmed
@@ -143,7 +149,12 @@ async def committed_records(
         clock = asyncio.get_running_loop()
         heard, reached = clock.time(), None
         while True:
-            answer = await reader.poll()
+            try:
+                answer = await reader.poll()
+            except UnreadableRecords as error:
+                unreadable(error)
+                reader.go_on(TopicPartition(error.topic, error.partition), error.after)
+                answer, heard = {}, clock.time()
             if answer:
                 heard = clock.time()
                 yield [_record(record) for part in answer.values() for record in part]

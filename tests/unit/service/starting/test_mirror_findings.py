@@ -15,7 +15,7 @@ from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.privacy.certificate import certificate_parts
@@ -78,7 +78,7 @@ class Cluster:
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, topics: Mapping[str, list[tuple[bytes | None, bytes | None]]]
     ) -> None:
-        self.topics, self.incomplete, self.unreadable = topics, False, ""
+        self.topics, self.incomplete, self.unreadable, self.hostile = topics, False, "", ""
         monkeypatch.setattr(module, "read_topic", self._read)
         monkeypatch.setattr(module, "ask_topic_ids", self._ids)
         monkeypatch.setattr(module, "ClusterView", lambda _: SimpleNamespace(topics=self._names))
@@ -92,6 +92,8 @@ class Cluster:
     async def _read(self, _: Connection, topic: str, **__: Any) -> TopicReading:
         if topic not in self.topics or topic == self.unreadable:
             raise TopicError(f"{topic}: is not there, or may not be read")
+        if topic == self.hostile:
+            raise UnreadableRecords(topic, 0, 1, 2)
         records = [SimpleNamespace(key=key, value=value) for key, value in self.topics[topic]]
         return TopicReading({0: records}, frozenset({0}), not self.incomplete)  # type: ignore[dict-item]
 
@@ -142,6 +144,15 @@ async def test_certificates_that_may_not_be_read_are_warned_of(monkeypatch: pyte
     cluster.unreadable = CERTIFICATES
     (finding,) = await cluster.findings("A.people")
     assert (finding.severity, finding.place) == (Severity.WARNS, CERTIFICATES)
+
+
+@pytest.mark.parametrize("topic", [CERTIFICATES, "out.ledger"])
+async def test_what_nobody_can_read_is_not_taken_for_nothing(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be what says that records were released."""
+    cluster = Cluster(monkeypatch, {CERTIFICATES: _certificates(P), "out.ledger": []})
+    cluster.hostile = topic
+    with pytest.raises(UnreadableRecords, match=topic):
+        await cluster.findings("A.people")
 
 
 async def test_a_ledger_that_is_not_read_to_its_end_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import large_batches, unpacking
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
-from stream_anon.adapters.kafka.bulk.draining import Unreadable, _result, drain_in_batches
+from stream_anon.adapters.kafka.bulk.batches import Fetched
+from stream_anon.adapters.kafka.bulk.draining import Unreadable, _drain, _result, drain_in_batches
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
-from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from stream_anon.adapters.kafka.bulk.unread import Unread
 from tests.support.clock import ticking
 
 PLACE = TopicPartition("t", 0)
@@ -112,7 +113,7 @@ def bulk(
 ) -> FetchResult:
     """Return a fetch as it is read here."""
     unread = Unread(PLACE, Fetched(data), aborted, start, None, None, True, READ_COMMITTED, budget=budget)
-    return _result(PLACE, assignment=Assignment(start), partition_records=unread, backoff=0)
+    return _result(PLACE, drain=_drain, assignment=Assignment(start), partition_records=unread, backoff=0)
 
 
 def unreadable(fetched: FetchResult, most: int = 100, budget: Budget | None = None) -> Unreadable:

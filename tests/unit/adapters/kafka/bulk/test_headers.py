@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unread
+from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.unpacking import TooLargeError
-from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from stream_anon.adapters.kafka.bulk.unread import Unread
 from stream_anon.adapters.registry.framing import Framing, headers_of
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 

@@ -140,7 +140,7 @@ def sections(draw: st.DrawFn) -> tuple[bytes, int]:
         body = b"\0" + draw(numbers(draw(st.integers(-3, 3)), 64)) + draw(numbers(place, 32))
         body += draw(numbers(draw(st.sampled_from([len(key), len(key), -1])), 32)) + key
         body += draw(numbers(draw(st.sampled_from([len(value), len(value), -1])), 32)) + value
-        body += draw(st.sampled_from([b"\0", b"\0", b"\0", b"", b"\2ab"]))
+        body += draw(st.sampled_from([b"\0", b"\0", b"\2\2n\2v", b"\4\2\xff\1\0\0", b"", b"\2ab"]))
         data += draw(numbers(len(body), 32)) + body
         place += draw(st.integers(1, 2))
     for at, bits in draw(st.lists(st.tuples(st.integers(0, 200), st.integers(1, 255)), max_size=1)):

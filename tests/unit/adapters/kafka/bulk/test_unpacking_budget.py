@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from aiokafka import TopicPartition
 
+from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
-from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from stream_anon.adapters.kafka.bulk.unread import Unread
 from tests.support.clock import ticking
 from tests.support.hostile_batches import GOOD, GZIP, LZ4, NONE, SNAPPY, ZSTD, batch_of, varint
 

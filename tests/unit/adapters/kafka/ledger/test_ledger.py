@@ -17,7 +17,7 @@ from stream_anon.adapters.kafka.ledger import ledger as ledger_module
 from stream_anon.adapters.kafka.ledger import tail
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.tail import Tail, entry_of, value_of
-from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
+from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 
 TOPIC = "out.ledger"
@@ -570,4 +570,14 @@ async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no
         assert told(6, 14, 14) == 0
         monkeypatch.setattr(log, "assignment", set)
         assert told(6, 9, 14) == 0, "the topic is gone, and nothing of it is followed"
+    await ledger.discard()
+
+
+async def test_a_batch_that_nobody_can_read_is_told_with_its_place_and_never_passed_over() -> None:
+    log = Log([(KEY, b'{"schema":1,"next":7}')])
+    ledger = follow(log)
+    log.error = UnreadableRecords(TOPIC, 0, 1, 3)
+    for _ in range(2):
+        with pytest.raises(TopicError, match=rf"{TOPIC}-0: the batch .* offset 1 on .* not passed over"):
+            await ledger.caught_up()
     await ledger.discard()
