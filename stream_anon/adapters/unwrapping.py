@@ -6,7 +6,7 @@ a policy, whatever a producer writes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -20,6 +20,17 @@ from stream_anon.ports import Codec
 
 FITS = -1
 """The outcome of a value that holds a record."""
+
+MOST_TEXT = 32 * 1024 * 1024
+"""Bytes of text that several values stand for at a time; that of a single one may take more.
+
+A poll has at most ten thousand records, whose texts are unwrapped at once if they take 3 kB each. A few steps copy
+them. A schema can let a few bytes stand for a long text, and whoever may register one chooses the schema.
+"""
+
+
+class TooMuchAtOnce(Exception):  # noqa: N818 - named after what is so
+    """Several values stand for more than `MOST_TEXT`, and must be unwrapped a few at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +56,7 @@ class Unwrapper(Protocol):
     """Takes one wrapping off."""
 
     def unwrap(self, values: Texts) -> Unwrapped:
-        """Return what stands in n values; never raises, whatever the bytes."""
+        """Return what stands in n values, whatever the bytes; raises TooMuchAtOnce, but not for a single value."""
         ...
 
     def warm_up(self) -> None:
@@ -87,6 +98,17 @@ def looks_framed(value: bytes) -> bool:
     return any(value.startswith(mark) and len(value) >= size for mark, size in _FRAMES.items())
 
 
+class _Inner:
+    """The texts of records, unwrapped anew whenever they are read, so that few stand in memory at a time."""
+
+    def __init__(self, unwrapped: Callable[[], Iterator[tuple[Texts, NDArray[np.int8]]]]) -> None:
+        self._unwrapped = unwrapped
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        for texts, _ in self._unwrapped():
+            yield from texts
+
+
 class UnwrappingCodec:
     """Reads wrapped records by the codec of what is inside, and writes what that codec writes; see `ports.Codec`.
 
@@ -103,7 +125,16 @@ class UnwrappingCodec:
 
     def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         """Return the coded records; what a wrapping rejects is among the rejects with its own reason."""
-        texts, outcomes = self._unwrapped(values)
+        batches, first = list[CodedBatch](), 0
+        for texts, outcomes in self._unwrapped(values):
+            rows = slice(first, first + len(texts))
+            batches.append(self._coded(texts, outcomes, source, offsets[rows]))
+            first += len(texts)
+        return batches[0] if len(batches) == 1 else CodedBatch.concatenate(batches)
+
+    def _coded(
+        self, texts: Texts, outcomes: NDArray[np.int8], source: int, offsets: NDArray[np.int64]
+    ) -> CodedBatch:
         fits = outcomes == FITS
         if fits.all():
             return self._inside.decode(texts, source, offsets)
@@ -115,13 +146,26 @@ class UnwrappingCodec:
         both = Rejects.concatenate([batch.rejects, own])
         return replace(batch, rejects=both.take(np.argsort(both.offsets)))
 
-    def inner(self, values: Sequence[bytes | None]) -> Sequence[bytes | None]:
+    def inner(self, values: Sequence[bytes | None]) -> Iterable[bytes | None]:
         """Return the JSON text of each record; None for what holds none."""
-        return self._unwrapped(values)[0]
+        return _Inner(lambda: self._unwrapped(values))
 
-    def _unwrapped(self, values: Sequence[bytes | None]) -> tuple[Texts, NDArray[np.int8]]:
-        """Return what is in the values, and the outcome of each by the first wrapping that rejects it."""
+    def _unwrapped(self, values: Sequence[bytes | None]) -> Iterator[tuple[Texts, NDArray[np.int8]]]:
+        """Yield what is in the values, and the outcome of each; in stretches that are halved until they fit."""
         texts = values if isinstance(values, Texts) and values.gap else Texts.of(values)
+        waiting = [texts]
+        while waiting:
+            stretch = waiting.pop()
+            try:
+                found = self._unwrapped_at_once(stretch)
+            except TooMuchAtOnce:
+                half = len(stretch) // 2
+                waiting += [stretch[half:], stretch[:half]]
+            else:
+                yield found
+
+    def _unwrapped_at_once(self, texts: Texts) -> tuple[Texts, NDArray[np.int8]]:
+        """Return what is in values, and the outcome of each by the first wrapping that rejects it."""
         outcomes = np.full(len(texts), FITS, np.int8)
         for unwrapper in self._unwrappers:
             found = unwrapper.unwrap(texts)

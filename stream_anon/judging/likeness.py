@@ -29,16 +29,17 @@ def likeness(values: Iterable[bytes | None], path: Sequence[str]) -> str:
     path
         The declared keys from the record's top to the value.
     """
-    records = [record for record in map(_object, islice(values, MOST_RECORDS)) if record is not None]
     column = ".".join(path)
     apart = tuple(column.split("."))
+    records = (record for record in map(_object, islice(values, MOST_RECORDS)) if record is not None)
+    found = {keys for record in records for keys in _paths(record, (), len(apart))}
     for words, resembles in (
         (_FLAT, lambda keys: len(keys) < len(path) and ".".join(keys) == column),
         (_NESTED, lambda keys: len(keys) > len(path) and keys == apart),
         (_CASE, lambda keys: ".".join(keys).casefold() == column.casefold()),
         (_EDIT, lambda keys: len(keys) == len(path) and one_edit_apart(".".join(keys), column)),
     ):
-        if any(resembles(keys) for record in records for keys in _paths(record, (), len(apart))):
+        if any(map(resembles, found)):
             return words
     return ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from stream_anon.judging.likeness import likeness
@@ -29,7 +29,7 @@ class MissingValues:
 
 
 def missing_of(
-    policy: Policy, counts: Mapping[str, int], fit: int, texts: Sequence[bytes | None]
+    policy: Policy, counts: Mapping[str, int], fit: int, texts: Iterable[bytes | None]
 ) -> tuple[MissingValues, ...]:
     """Return what is missing in records, for each published attribute that is missing at all.
 
@@ -38,7 +38,7 @@ def missing_of(
     counts
         By attribute, of the `fit` records that fit.
     texts
-        JSON records, in which keys are looked for that resemble one that never comes.
+        JSON records, in which keys are looked for that resemble one that never comes; they can be read repeatedly.
     """
     return tuple(
         MissingValues(

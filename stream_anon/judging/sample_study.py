@@ -178,7 +178,7 @@ class _Seen:
         batch: CodedBatch,
         windows: Sequence[Outcome],
         full: bool,
-        texts: Sequence[bytes | None],
+        texts: Iterable[bytes | None],
         seconds: float,
         whole: bool = False,
     ) -> Study:

@@ -220,7 +220,7 @@ class Tally:
 
     def missing(self, texts: Iterable[bytes | None] = ()) -> tuple[MissingValues, ...]:
         """Return what is missing in the records that fit; `texts` are JSON records, or some of them."""
-        return missing_of(self._policy, missing_by_name(self._policy, self._missing), self.fit, list(texts))
+        return missing_of(self._policy, missing_by_name(self._policy, self._missing), self.fit, texts)
 
     def counts(self) -> Counts:
         """Return what decides."""

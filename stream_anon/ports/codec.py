@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -52,7 +52,7 @@ class Codec(Protocol):
         """
         ...
 
-    def inner(self, values: Sequence[bytes | None]) -> Sequence[bytes | None]:
+    def inner(self, values: Sequence[bytes | None]) -> Iterable[bytes | None]:
         """Return the text of each record without what stands around it; None for what holds no record."""
         ...
 

@@ -43,6 +43,8 @@ class Format:
         What a written record says; None if `read` tells.
     null
         What a null value is rejected for.
+    most_text
+        Returns the most bytes of text that a value of so many bytes stands for: no more, where it is the text.
     """
 
     make: _Maker
@@ -51,6 +53,7 @@ class Format:
     scraps: tuple[bytes, ...]
     means: Callable[[bytes], Any] | None = None
     null: Reason = Reason.EMPTY
+    most_text: Callable[[int], int] = lambda size: size
 
     def meaning(self, text: bytes) -> Any:
         """Return what a record of the input says; raises ValueError for what is none."""
@@ -129,6 +132,11 @@ CLOUDEVENTS_SCRAPS = (
 )
 
 
+def _most_of_binary(size: int) -> int:
+    """Return the bound on texts of formats whose schemas name what is written; each byte may be a number."""
+    return 1_000 + 32 * size
+
+
 def _framed(record: dict[str, Any]) -> bytes | None:
     text = text_of(record)
     return None if text is None else FRAME + text
@@ -164,6 +172,7 @@ FORMATS: Mapping[str, Format] = {
             b"\x02\x00\x0c" * 2000,
         ),
         avro_codec.meant,
+        most_text=_most_of_binary,
     ),
     "protobuf": Format(
         protobuf_codec.ProtobufCodec,
@@ -181,6 +190,7 @@ FORMATS: Mapping[str, Format] = {
             MARK + b"\x80" * 20,
         ),
         protobuf_codec.meant,
+        most_text=_most_of_binary,
     ),
     "marked": Format(
         MarkedCodec,

@@ -295,6 +295,18 @@ def test_released_records_say_what_their_class_and_their_row_say(
 
 @formats
 @slowly
+@given(data=st.data(), which=chosen)
+def test_a_value_stands_for_no_more_text_than_its_bytes_account_for(
+    name: str, data: st.DataObject, which: int
+) -> None:
+    """Escapes, keys and numbers of JSON stay as they are, and what stands around a record is left out."""
+    read = [*data.draw(values(name)), *(fitting(name, i) for i in range(2))]
+    for value, text in zip(read, codec_of(name, which).inner(read), strict=True):
+        assert len(text or b"") <= FORMATS[name].most_text(len(value or b""))
+
+
+@formats
+@slowly
 @given(data=st.data(), which=chosen, seed=st.integers(0, 2**16))
 def test_bounds_on_what_is_written_are_true(name: str, data: st.DataObject, which: int, seed: int) -> None:
     codec = codec_of(name, which)

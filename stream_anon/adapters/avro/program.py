@@ -124,7 +124,7 @@ class _Compiler:
         if kind in RECORDS:
             return self._call(told, wanted, text, then)
         if kind == "null":
-            return self._step(op.NOTHING, text + b"null" if wanted else text, then)
+            return self._step(op.NOTHING, text + b"null", then) if wanted else then  # it takes no bytes
         if kind == "map":
             inner = EVERYTHING if wanted else wanted
             return self._items(told["values"], inner, (text, b"{", b"}"), then, keys=True)

@@ -11,7 +11,7 @@ from stream_anon.adapters.avro.schemas import parsed
 from stream_anon.adapters.avro.walking import STACK, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
-from stream_anon.adapters.writing.text_room import TextRoom, readable_bytes
+from stream_anon.adapters.writing.text_room import TextRoom, free_text, readable_bytes
 from stream_anon.compiled import constant
 from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
@@ -43,7 +43,8 @@ class AvroReader:
     paths
         The keys that lead to each field that is read; what lies under such a field is read too.
     most_bytes
-        Bodies and texts of more bytes are too large.
+        Bodies and texts of more bytes are too large, and so are texts that their body does not account for; see
+        `text_room.free_text`.
     references
         The texts of other schemas whose types it names, by name, each behind those that it names itself.
 
@@ -68,7 +69,7 @@ class AvroReader:
         found = parsed(schema, references or {})
         self.name = found.record_name
         self._program = program_of(found, paths)
-        self._most = constant(most_bytes)
+        self._most, self._free = constant(most_bytes), constant(free_text(paths))
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """Return the JSON of n bodies; see `adapters.unwrapping.Unwrapper`."""
@@ -81,7 +82,7 @@ class AvroReader:
                 text, words, values.stops, values.gap,
                 program.steps, program.tables, program.texts,
                 stack,
-                *room.arrays, self._most,
+                *room.arrays, self._most, self._free,
             )  # fmt: skip
 
         room = TextRoom(values, program.texts)

@@ -1,8 +1,8 @@
 """Walk Avro bodies by a program and write what they mean as JSON, without the interpreter's lock.
 
 Every length is compared with the bytes that are left before it is used. A record may be nested `MOST_LEVELS` deep.
-It takes at most `STEPS_A_BYTE` steps for each of its bytes beyond what the program has: values that take no bytes,
-such as 2**60 nulls in an array, end there.
+It takes at most `STEPS_A_BYTE` steps for each of its bytes, and `_FREE_STEPS`: values that take no bytes, such as
+2**60 nulls in an array, end there.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from stream_anon.adapters.writing.text_room import (
     NO_ROOM,
     NOT_UTF8,
     ROW,
+    TEXT_A_BYTE,
     TOO_DEEP,
     TOO_LARGE,
     VALUE_ROOM,
@@ -44,6 +45,7 @@ from stream_anon.adapters.writing.text_room import (
 from stream_anon.compiled import bare_kernel
 
 STEPS_A_BYTE = 16
+_FREE_STEPS = 1_024  # any record's, as for declared fields that are null by their type
 STACK = 2 * (MOST_LEVELS + 1)
 
 # The program's columns and operations, as constants of the kernel.
@@ -79,14 +81,14 @@ def _walk(
     """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
     place, fractions = state[FILLED], state[FRACTIONS]
     end, capacity = place + most, len(out_words) - VALUE_ROOM
-    budget = len(steps) + STEPS_A_BYTE * (stop - at + 1)
+    budget = _FREE_STEPS + STEPS_A_BYTE * (stop - at + 1)
     pc, depth = np.int64(0), 0
     while True:
         start, behind = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
+        if place + behind - start > end:
+            return TOO_LARGE
         if place + behind - start > capacity or fractions >= len(bits):
             return NO_ROOM
-        if place > end:
-            return TOO_LARGE
         budget -= 1
         if budget < 0:
             return TOO_LARGE
@@ -136,6 +138,8 @@ def _walk(
                 pc = tables[first + number]
             elif written:
                 start, behind = tables[first + 2 * number], tables[first + 2 * number + 1]
+                if place + behind - start > end:
+                    return TOO_LARGE
                 if place + behind - start > capacity:
                     return NO_ROOM
                 place = copied(texts, start, behind, out_words, place)
@@ -242,6 +246,7 @@ def write_texts(
     places: NDArray[np.int64],
     state: NDArray[np.int64],
     most: int,
+    free: int,
 ) -> None:
     """Write the JSON of n bodies from the row in `state` on, until all are written or the room is full.
 
@@ -255,8 +260,9 @@ def write_texts(
         int64[`STACK` + `numbers.SCRATCH`], written.
     out, out_words, out_stops, outcomes, bits, places, state
         See `TextRoom`.
-    most
-        Bodies and texts of more bytes are rejected.
+    most, free
+        Bodies and texts of more than `most` bytes are rejected, and texts that their body does not account for; see
+        `free_text`.
     """
     for row in range(state[ROW], len(stops)):
         at = stops[row - 1] + gap if row > 0 else 0
@@ -268,8 +274,9 @@ def write_texts(
             outcome = TOO_LARGE
         elif stop > at:
             outcome = _walk(
-                text, words, at, stop, steps, tables, texts, stack, out, out_words, bits, places, state, most
-            )
+                text, words, at, stop, steps, tables, texts, stack, out, out_words, bits, places, state,
+                min(most, free + TEXT_A_BYTE * (stop - at)),
+            )  # fmt: skip
             if outcome == NO_ROOM:
                 return
         end_row(row, outcome, out, out_stops, outcomes, state)

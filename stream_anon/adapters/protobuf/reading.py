@@ -12,7 +12,7 @@ from stream_anon.adapters.protobuf.scanning import PART_COLUMNS
 from stream_anon.adapters.protobuf.walking import FRAME_COLUMNS, write_texts
 from stream_anon.adapters.unwrapping import FITS, Unwrapped
 from stream_anon.adapters.writing.numbers import SCRATCH
-from stream_anon.adapters.writing.text_room import MOST_LEVELS, TextRoom, readable_bytes
+from stream_anon.adapters.writing.text_room import MOST_LEVELS, TextRoom, free_text, readable_bytes
 from stream_anon.compiled import constant
 from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
@@ -50,7 +50,8 @@ class MessageReader:
     paths
         The names that lead to each field that is read; what lies under such a field is read too.
     most_bytes
-        Bodies and texts of more bytes are too large.
+        Bodies and texts of more bytes are too large, and so are texts that their body does not account for; see
+        `text_room.free_text`.
     told
         See `program_of`.
 
@@ -68,7 +69,7 @@ class MessageReader:
         told: Sequence[tuple[str, ...]] = (),
     ) -> None:
         self._program = program_of(message, paths, told)
-        self._most = constant(most_bytes)
+        self._most, self._free = constant(most_bytes), constant(free_text(paths))
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """Return the JSON of n bodies; see `adapters.unwrapping.Unwrapper`.
@@ -92,7 +93,7 @@ class MessageReader:
                 text, words, values.stops, values.gap, missing,
                 program.messages, program.fields, program.tables, program.texts,
                 frames, slots, parts, scratch,
-                *room.arrays, self._most,
+                *room.arrays, self._most, self._free,
             )  # fmt: skip
 
         room = TextRoom(values, program.texts)

@@ -61,11 +61,12 @@ def put_number(
     out: NDArray[np.uint8],
     out_words: NDArray[np.int64],
     place: int,
+    end: int,
     bits: NDArray[np.int64],
     places: NDArray[np.int64],
     fractions: NDArray[np.int64],
 ) -> int:
-    """Write a number, a boolean or an enum; return the place behind it, or `~NO_ROOM`.
+    """Write a number, a boolean or an enum; return the place behind it, or `~` of an outcome.
 
     Parameters
     ----------
@@ -75,6 +76,8 @@ def put_number(
         See `Program`.
     out, out_words, place
         Where it is written, with `VALUE_ROOM` bytes free.
+    end
+        Where the text of the record must end at the latest; see `put_text`.
     bits, places
         See `TextRoom`.
     fractions
@@ -84,6 +87,8 @@ def put_number(
         symbol = place_in(tables, first, second, number)
         if symbol >= 0:
             start, stop = tables[symbol + 1], tables[symbol + 2]
+            if place + stop - start > end:
+                return ~TOO_LARGE
             if place + stop - start > len(out_words) - VALUE_ROOM:
                 return ~NO_ROOM
             return copied(texts, start, stop, out_words, place)
@@ -147,7 +152,9 @@ def put_key(
         number, _ = number_in(text, at, stop, operation)
     out[place] = _QUOTE
     # No key is a fraction or an enum: nobody looks at the arrays of these, nor at the tables in their place.
-    place = put_number(number, operation, 0, 0, tables, texts, out, out_words, place + 1, tables, tables, fractions)
+    place = put_number(
+        number, operation, 0, 0, tables, texts, out, out_words, place + 1, end, tables, tables, fractions
+    )
     out[place] = _QUOTE
     return place + 1
 
@@ -179,8 +186,9 @@ def put_single(
     if start >= 0:
         number, _ = number_in(text, start, stop, operation)
     return put_number(
-        number, operation, own[_FIRST], own[_SECOND], tables, texts, out, out_words, place, bits, places, fractions
-    )
+        number, operation, own[_FIRST], own[_SECOND], tables, texts, out, out_words, place, end, bits, places,
+        fractions,
+    )  # fmt: skip
 
 
 @bare_kernel
@@ -250,8 +258,9 @@ def put_list(
                 place = put_unreadable(out, place)
             else:
                 place = put_number(
-                    number, operation, first, second, tables, texts, out, out_words, place, bits, places, fractions
-                )
+                    number, operation, first, second, tables, texts, out, out_words, place, end, bits, places,
+                    fractions,
+                )  # fmt: skip
             if place < 0:
                 return place
         part = parts[part, 2]

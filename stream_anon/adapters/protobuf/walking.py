@@ -22,6 +22,7 @@ from stream_anon.adapters.writing.text_room import (
     MOST_LEVELS,
     NO_ROOM,
     ROW,
+    TEXT_A_BYTE,
     TOO_DEEP,
     TOO_LARGE,
     VALUE_ROOM,
@@ -178,8 +179,8 @@ def _walk(
                 field += 1
                 continue
             start, width = own[_TEXT_START], own[_TEXT_STOP] - own[_TEXT_START]
-            if place + width > capacity or place > end:
-                outcome = NO_ROOM if place <= end else TOO_LARGE
+            if place + width > min(capacity, end):
+                outcome = TOO_LARGE if place + width > end else NO_ROOM
                 break
             before, written = place, frames[depth, _WRITTEN]
             if kind == _OBJECT:
@@ -259,6 +260,7 @@ def write_texts(
     places: NDArray[np.int64],
     state: NDArray[np.int64],
     most: int,
+    free: int,
 ) -> None:
     """Write the JSON of n bodies from the row in `state` on, until all are written or the room is full.
 
@@ -276,8 +278,9 @@ def write_texts(
         int64[`numbers.SCRATCH`], written.
     out, out_words, out_stops, outcomes, bits, places, state
         See `TextRoom`.
-    most
-        Bodies and texts of more bytes are rejected.
+    most, free
+        Bodies and texts of more than `most` bytes are rejected, and texts that their body does not account for; see
+        `free_text`.
     """
     for row in range(state[ROW], len(stops)):
         at = stops[row - 1] + gap if row > 0 else 0
@@ -290,7 +293,7 @@ def write_texts(
         elif not missing[row]:
             outcome = _walk(
                 text, words, at, stop, messages, fields, tables, texts, frames, slots, parts, scratch, out,
-                out_words, bits, places, state, most,
+                out_words, bits, places, state, min(most, free + TEXT_A_BYTE * (stop - at)),
             )  # fmt: skip
             if outcome == NO_ROOM:
                 return

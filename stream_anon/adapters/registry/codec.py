@@ -16,9 +16,6 @@ from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Codec
 
-AT_ONCE = 100
-"""Records that are unpacked together: a few bytes of each may hold as many as a record may have."""
-
 
 class BodyEncoder(Protocol):
     """Writes the bodies of released records."""
@@ -87,19 +84,8 @@ class RegistryCodec(UnwrappingCodec):
 
     def decode(self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]) -> CodedBatch:
         """Return the coded records; what could not be written is among the rejects."""
-        unpacks = self._framed is not None and self._framed.unpacks
-        decode = self._decode_in_portions if unpacks and len(values) > AT_ONCE else super().decode
-        batch = decode(values, source, offsets)
+        batch = super().decode(values, source, offsets)
         return batch if self._writing is None else self._writing[0].admitted(batch)
-
-    def _decode_in_portions(
-        self, values: Sequence[bytes | None], source: int, offsets: NDArray[np.int64]
-    ) -> CodedBatch:
-        batches = []
-        for start in range(0, len(values), AT_ONCE):
-            portion = slice(start, start + AT_ONCE)
-            batches.append(super().decode(values[portion], source, offsets[portion]))
-        return CodedBatch.concatenate(batches)
 
     def encode(self, release: Release) -> list[bytes]:
         """Return one record for each released row, in the release's order."""

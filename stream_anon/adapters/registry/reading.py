@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.registry.framing import UNFRAMED, Frames, Framing, SchemaKey, frames_of
 from stream_anon.adapters.registry.learning import BodyFormat
 from stream_anon.adapters.registry.schemas import Schemas
-from stream_anon.adapters.unwrapping import FITS, Unwrapped
+from stream_anon.adapters.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapped
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts
 
@@ -32,11 +32,6 @@ class FramedTexts:
         self._schemas, self._framing, self._form = schemas, framing, form
         self._most_bytes = most_bytes
 
-    @property
-    def unpacks(self) -> bool:
-        """Return whether bodies may be compressed each by itself."""
-        return self._framing is Framing.GLUE
-
     async def learn(self, parts: Sequence[Sequence[bytes | None]]) -> None:
         """Learn the schemas that these values name; see `Schemas.learn`."""
         named = Counter[SchemaKey]()
@@ -53,6 +48,7 @@ class FramedTexts:
         outcomes[(sizes == 0) & (True if values.missing is None else ~values.missing)] = Reason.EMPTY
         outcomes[sizes > self._most_bytes] = Reason.TOO_LARGE
         parts: list[tuple[NDArray[np.int64], Texts]] = []
+        written = 0
         for number, key in enumerate(frames.keys):
             rows = np.flatnonzero((frames.owners == number) & (outcomes == FITS))
             if not len(rows):
@@ -69,19 +65,21 @@ class FramedTexts:
             found = learned.reader.unwrap(bodies)
             outcomes[rows] = np.where(outcomes[rows] == FITS, found.outcomes, outcomes[rows])
             parts.append((rows, found.texts))
+            written = _added(written, found.texts.size, values)
         return Unwrapped(_in_place(parts, values), outcomes)
 
     def _unpacked(
         self, values: Texts, frames: Frames, rows: NDArray[np.int64], outcomes: NDArray[np.int8]
     ) -> Texts:
         """Return bodies of which some are compressed, one by one and in bounded memory."""
-        bodies = list[bytes | None]()
+        bodies, unpacked = list[bytes | None](), 0
         for row in rows.tolist():
             body = values.room[int(frames.bodies[row]) : int(values.stops[row])].tobytes()
             if frames.packed[row]:
                 reason, body = _inflated(body, self._most_bytes)
                 outcomes[row] = reason
             bodies.append(body)
+            unpacked = _added(unpacked, len(body), values)
         return Texts.of(bodies)
 
     def _frames(self, values: Texts) -> Frames:
@@ -96,6 +94,13 @@ class FramedTexts:
 
 def _texts(values: Sequence[bytes | None]) -> Texts:
     return values if isinstance(values, Texts) else Texts.of(values)
+
+
+def _added(total: int, size: int, values: Texts) -> int:
+    """Return the bytes that stand for values, with more of them. Raises TooMuchAtOnce."""
+    if total + size > MOST_TEXT and len(values) > 1:
+        raise TooMuchAtOnce
+    return total + size
 
 
 def _inflated(body: bytes, most: int) -> tuple[int, bytes]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.unwrapping import FITS, Unwrapped
-from stream_anon.adapters.writing.fractions import doubles_of, put_fractions
+from stream_anon.adapters.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapped
+from stream_anon.adapters.writing.fractions import FRACTION_BYTES, doubles_of, put_fractions
 from stream_anon.adapters.writing.strings import GROWTH, put_string
 from stream_anon.compiled import bare_inlined
 from stream_anon.microdata.batch import Reason
@@ -32,20 +33,38 @@ MOST_LEVELS = 64
 VALUE_ROOM = 96
 """Bytes that any value but a text and a decimal takes at most, and some too many that are copied."""
 
+TEXT_A_BYTE = 128
+"""Bytes of text that each byte of a record may stand for, beside `free_text`.
+
+The names of fields and of enums come from the schema, and whoever may register one chooses how long they are.
+"""
+
 ROW, FILLED, FRACTIONS = range(3)
 """What `TextRoom.state` tells: the rows that are done, and the bytes and fractions that they take."""
 
 _NEWLINE = ord("\n")
 _USUAL = 512  # bytes of constant text in a record; more are found out when the room is full
+_FREE = 16 * 1024  # bytes of nulls, of defaults that a record leaves out, and of a few long names of an enum
 _encode = msgspec.json.Encoder().encode
 _Longs = NDArray[np.int64]
+
+
+def free_text(paths: Sequence[tuple[str, ...]]) -> int:
+    """Return the bytes of text that a record may stand for beside those that its own bytes account for.
+
+    Parameters
+    ----------
+    paths
+        The keys that lead to each field that is read. The policy chose them, however long they are.
+    """
+    return _FREE + sum(len(_encode(key)) + len(b":,") for path in paths for key in path)
 
 
 class TextRoom:
     """Holds the texts of n records while a kernel writes them.
 
     A kernel writes from `state` on. Where a record finds too little room it leaves `state` as it was before that
-    record and returns, and is called again with more.
+    record and returns, and is called again with more. Several records have at most `MOST_TEXT` bytes together.
 
     Parameters
     ----------
@@ -70,17 +89,19 @@ class TextRoom:
 
     def __init__(self, bodies: Texts, constants: NDArray[np.int64]) -> None:
         rows = len(bodies)
-        size = 2 * bodies.size + rows * min(len(constants), _USUAL)
+        size = 2 * bodies.size + rows * (min(len(constants), _USUAL) + 1) + 64
         self.stops = np.empty(rows, np.int64)
         self.outcomes = np.full(rows, FITS, np.int8)
         self.state = np.zeros(3, np.int64)
-        self.bits = np.empty(rows + 1, np.int64)
-        self.places = np.empty(rows + 1, np.int64)
-        self._take(np.empty(size + rows + 64 + len(PADDING), np.uint8))
+        self._most = MOST_TEXT if rows > 1 else sys.maxsize
+        self._make(min(size, self._most))
 
-    def _take(self, text: NDArray[np.uint8]) -> None:
-        self.text = text
-        self.words = padded_words(text)
+    def _make(self, size: int) -> None:
+        self.text = np.empty(size + len(PADDING), np.uint8)
+        self.words = padded_words(self.text)
+        most_fractions = size // FRACTION_BYTES + 1
+        self.bits = np.empty(most_fractions, np.int64)
+        self.places = np.empty(most_fractions, np.int64)
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint8], _Longs, _Longs, NDArray[np.int8], _Longs, _Longs, _Longs]:
@@ -88,20 +109,22 @@ class TextRoom:
         return self.text, self.words, self.stops, self.outcomes, self.bits, self.places, self.state
 
     def fill(self, write: Callable[[TextRoom], None]) -> None:
-        """Call a kernel until all records are written."""
+        """Call a kernel until all records are written. Raises TooMuchAtOnce."""
         write(self)
         while self.state[ROW] < len(self.stops):
             self._grow()
             write(self)
 
     def _grow(self) -> None:
+        size = len(self.text) - len(PADDING)
+        if size >= self._most:
+            raise TooMuchAtOnce
+        text, bits, places = self.text, self.bits, self.places
         filled, fractions = int(self.state[FILLED]), int(self.state[FRACTIONS])
-        text = np.empty(2 * len(self.text), np.uint8)
-        text[:filled] = self.text[:filled]
-        self._take(text)
-        more = np.empty(len(self.bits), np.int64)
-        self.bits = np.concatenate([self.bits[:fractions], more, more])
-        self.places = np.concatenate([self.places[:fractions], more, more])
+        self._make(min(2 * size, self._most))
+        self.text[:filled] = text[:filled]
+        self.bits[:fractions] = bits[:fractions]
+        self.places[:fractions] = places[:fractions]
 
     def unwrapped(self, missing: NDArray[np.bool_]) -> Unwrapped:
         """Return what was written.

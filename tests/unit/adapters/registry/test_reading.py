@@ -425,29 +425,6 @@ async def test_apicurio_and_glue_frames_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-async def test_packed_records_are_unpacked_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A poll of small records that each hold a megabyte would take all memory at once."""
-    file = tmp_path / "visit.avsc"
-    file.write_text(json.dumps(V1))
-    together: list[int] = []
-    plain = reading.FramedTexts.unwrap
-    monkeypatch.setattr(
-        reading.FramedTexts, "unwrap", lambda own, values: together.append(len(values)) or plain(own, values)
-    )
-    async with MemoryRegistry() as registry:
-        codec = _codec(_policy(tmp_path), registry, framing=Framing.GLUE, schemas={GUID: file}, most=10_000)
-        key = bytes.fromhex(GUID.replace("-", ""))
-        people = [PERSON | {"person": f"p{number}"} for number in range(250)]
-        values: list[bytes | None] = [b"\3\5" + key + zlib.compress(_avro(V1, one, b"")) for one in people]
-        values[77] = b"\3\5" + key + b"x"
-        await codec.learn([values])
-    batch = codec.decode(values, 4, np.arange(10, 260))
-    assert together == [100, 100, 50]
-    assert batch.offsets.tolist() == [*range(10, 87), *range(88, 260)]
-    assert len(set(batch.individuals.tolist())) == len(batch.payload) == 249
-    assert (batch.rejects.offsets.tolist(), batch.rejects.reasons.tolist()) == ([87], [Reason.MALFORMED])
-
-
 async def test_a_value_is_too_large_with_its_frame(tmp_path: Path) -> None:
     async with MemoryRegistry() as registry:
         codec = _codec(_policy(tmp_path), registry, "json-schema", most=100)
