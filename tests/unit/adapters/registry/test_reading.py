@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.protobuf import schemas
-from stream_anon.adapters.registry import budget, learning, memory, reading
+from stream_anon.adapters.registry import budget, learning, memory
 from stream_anon.adapters.registry import schemas as known
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.adapters.registry.framing import Framing
