@@ -41,7 +41,7 @@ from stream_anon.adapters.writing.text_room import (
     end_row,
     put_text,
 )
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 
 STEPS_A_BYTE = 16
 STACK = 2 * (MOST_LEVELS + 1)
@@ -59,7 +59,7 @@ _MILLIS = 3  # digits: a time of day that is an int, others are longs
 _COMMA, _COLON = ord(","), ord(":")
 
 
-@bare_kernel
+@checked_kernel
 def _walk(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -224,7 +224,7 @@ def _walk(
     return FITS
 
 
-@bare_kernel
+@checked_kernel
 def write_texts(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

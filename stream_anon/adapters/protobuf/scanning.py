@@ -13,7 +13,7 @@ from stream_anon.adapters.protobuf import operations as op
 from stream_anon.adapters.unwrapping import FITS
 from stream_anon.adapters.writing.text_room import MALFORMED, MOST_LEVELS, TOO_DEEP
 from stream_anon.adapters.writing.varints import read_varint
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 PART_COLUMNS = 4
 
@@ -29,20 +29,20 @@ _MOST_SHORT = 5  # bytes of a number of 32 bits
 _LOWER_HALF, _SIGN_32 = 2**32 - 1, 2**31
 
 
-@bare_inlined
+@checked_inlined
 def _read_short(text: NDArray[np.uint8], at: int, stop: int, most: int) -> tuple[int, int]:
     """Return a tag or a length of at most `most`, and the place behind it, -1 if it is none."""
     number, at = read_varint(text, at, min(stop, at + _MOST_SHORT))
     return number, at if number <= most else -1
 
 
-@bare_inlined
+@checked_inlined
 def signed_32(number: int) -> int:
     """Return the number that the lower 32 bits are."""
     return ((number & _LOWER_HALF) ^ _SIGN_32) - _SIGN_32
 
 
-@bare_inlined
+@checked_inlined
 def place_in(tables: NDArray[np.int64], first: int, count: int, number: int) -> int:
     """Return the place of an enum's number in the tables, -1 if it has no such number."""
     low, high = 0, count
@@ -55,7 +55,7 @@ def place_in(tables: NDArray[np.int64], first: int, count: int, number: int) -> 
     return int(first + 3 * low) if low < count and tables[first + 3 * low] == number else -1
 
 
-@bare_inlined
+@checked_inlined
 def has_symbol(
     text: NDArray[np.uint8], at: int, stop: int, field: NDArray[np.int64], tables: NDArray[np.int64]
 ) -> bool:
@@ -64,7 +64,7 @@ def has_symbol(
     return place_in(tables, field[_FIRST], field[_SECOND], signed_32(number)) >= 0
 
 
-@bare_inlined
+@checked_inlined
 def _past_value(text: NDArray[np.uint8], at: int, stop: int, form: int) -> tuple[int, int]:
     """Return where a value that is no group begins, without its length, and where it ends, -1 if it is none."""
     start = at
@@ -81,7 +81,7 @@ def _past_value(text: NDArray[np.uint8], at: int, stop: int, form: int) -> tuple
     return start, at
 
 
-@bare_kernel
+@checked_kernel
 def _past_group(
     text: NDArray[np.uint8], at: int, stop: int, number: int, open_groups: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -111,7 +111,7 @@ def _past_group(
                 return 0, -1
 
 
-@bare_inlined
+@checked_inlined
 def _field_of(fields: NDArray[np.int64], first: int, end: int, number: int, guess: int) -> int:
     """Return the place of a field, -1 if the program does not know it; `guess` is looked at first."""
     if guess < end and fields[guess, _NUMBER] == number:
@@ -128,7 +128,7 @@ def _field_of(fields: NDArray[np.int64], first: int, end: int, number: int, gues
     return low if low < end and fields[low, _NUMBER] == number else -1
 
 
-@bare_kernel
+@checked_kernel
 def scan(
     text: NDArray[np.uint8],
     at: int,

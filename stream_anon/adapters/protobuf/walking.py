@@ -27,7 +27,7 @@ from stream_anon.adapters.writing.text_room import (
     VALUE_ROOM,
     end_row,
 )
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 
 STEPS_A_BYTE = 64
 FRAME_COLUMNS = 7
@@ -46,7 +46,7 @@ _COMMA, _COLON = ord(","), ord(":")
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = (ord(letter) for letter in "{}[]")
 
 
-@bare_kernel
+@checked_kernel
 def _walk(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -236,7 +236,7 @@ def _walk(
     return outcome
 
 
-@bare_kernel
+@checked_kernel
 def write_texts(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

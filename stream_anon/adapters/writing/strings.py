@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 GROWTH = 6
 """The most bytes that a byte of a string takes, beside the two quotes."""
@@ -21,7 +21,7 @@ _HIGHS = -0x7F7F7F7F7F7F7F80  # the highest bit of each byte
 _QUOTES, _BACKSLASHES, _SPACES = _QUOTE * _ONES, _BACKSLASH * _ONES, _SPACE * _ONES
 
 
-@bare_inlined
+@checked_inlined
 def _plain_bytes(word: int) -> int:
     """Return how many of a word's bytes come before the first that is no ASCII, a quote or must be escaped."""
     quote, backslash = word ^ _QUOTES, word ^ _BACKSLASHES
@@ -34,7 +34,7 @@ def _plain_bytes(word: int) -> int:
     return int((((below & _ONES) * _ONES) >> 56) & 15) - 1
 
 
-@bare_kernel
+@checked_kernel
 def letter_bytes(text: NDArray[np.uint8], at: int, stop: int) -> int:
     """Return how many bytes the letter at `at` takes in UTF-8 (RFC 3629), 0 if it is none."""
     first = np.int64(text[at])
@@ -61,7 +61,7 @@ def letter_bytes(text: NDArray[np.uint8], at: int, stop: int) -> int:
     return size
 
 
-@bare_inlined
+@checked_inlined
 def is_utf8(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, stop: int) -> bool:
     """Tell whether the bytes from `at` to `stop` are UTF-8."""
     while at < stop:
@@ -75,7 +75,7 @@ def is_utf8(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, stop: in
     return True
 
 
-@bare_kernel
+@checked_kernel
 def put_escape(byte: int, out: NDArray[np.uint8], place: int) -> int:
     """Write an ASCII letter that must be escaped; return the place behind it."""
     out[place] = _BACKSLASH
@@ -98,7 +98,7 @@ def put_escape(byte: int, out: NDArray[np.uint8], place: int) -> int:
     return place + 2
 
 
-@bare_inlined
+@checked_inlined
 def put_string(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
