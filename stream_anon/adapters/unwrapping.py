@@ -149,6 +149,11 @@ class UnwrappingCodec:
         return self._inside.coerced
 
     @property
+    def faults(self) -> int:
+        """Return in how many stretches of records a kernel left its bounds so far, which is a bug."""
+        return self._inside.faults
+
+    @property
     def slow_attributes(self) -> tuple[str, ...]:
         """Return the names of the attributes that make the codec read every record by itself."""
         return self._inside.slow_attributes

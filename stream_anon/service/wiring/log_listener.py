@@ -29,7 +29,7 @@ LEDGER_IS_HELD = (
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 
-MOST_SCHEMAS, SCHEMAS_WITHIN = 10, 60.0  # lines on schemas that changed, in so many seconds
+MOST_LINES, LINES_WITHIN = 10, 60.0  # on what producers can cause at will, of one kind in so many seconds
 
 
 class _Few:
@@ -60,7 +60,7 @@ class _Few:
 def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
     vanishing = Vanishing()
-    few_schemas = _Few(MOST_SCHEMAS, SCHEMAS_WITHIN, monotonic)
+    few_schemas, few_faults = _Few(MOST_LINES, LINES_WITHIN, monotonic), _Few(MOST_LINES, LINES_WITHIN, monotonic)
 
     def write(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
@@ -118,6 +118,8 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                     start=event.start,
                     end=event.end,
                 )
+            case e.ReadingFault():
+                _write_fault(log, event, few_faults.untold())
             case e.WindowPublished():
                 _write_window(log, event)
                 write_changed(log, vanishing.take(event.released + sum(event.suppressed.values()), event.missing))
@@ -156,6 +158,14 @@ def _write_schema(log: Log, change: SchemaChange, untold: int | None) -> None:
     if untold:
         told["untold"] = untold
     log.warning(Line.SCHEMA_CHANGED, schema=change.schema, readable=change.readable, **told)
+
+
+def _write_fault(log: Log, event: e.ReadingFault, untold: int | None) -> None:
+    if untold is None:
+        return
+    topic, partition = event.place
+    told = {"untold": untold} if untold else {}
+    log.error(Line.READING_FAULT, topic=topic, partition=partition, start=event.start, **told)
 
 
 def _write_stopped(log: Log, event: e.PartitionStopped) -> None:

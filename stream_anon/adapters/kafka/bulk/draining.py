@@ -38,13 +38,16 @@ class Unreadable(CorruptRecordException):  # type: ignore[misc] # aiokafka ships
         The client's name for it.
     after
         The offset behind the unreadable batch, if its head tells.
+    fault
+        Whether a kernel left its bounds, which is a bug.
     """
 
-    def __init__(self, place: TopicPartition, kind: str, after: int | None = None) -> None:
+    def __init__(self, place: TopicPartition, kind: str, after: int | None = None, *, fault: bool = False) -> None:
         super().__init__(kind)
         self.place = place
         self.kind = kind
         self.after = after
+        self.fault = fault
 
 
 def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: HeaderRule = NO_HEADERS) -> bool:
@@ -93,8 +96,9 @@ def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Reco
         records = unread.take(max_records)
     except Exception as error:  # noqa: BLE001 - on a malformed batch the client may raise anything
         fetched._partition_records = None  # noqa: SLF001
-        after = error.after if isinstance(error, UnreadableBatch) else None
-        raise Unreadable(fetched._topic_partition, type(error).__name__, after) from None  # noqa: SLF001
+        after, fault = (error.after, error.fault) if isinstance(error, UnreadableBatch) else (None, False)
+        place = fetched._topic_partition  # noqa: SLF001
+        raise Unreadable(place, type(error).__name__, after, fault=fault) from None
     fetched._update_position()  # noqa: SLF001
     if unread.exhausted:
         fetched._partition_records = None  # noqa: SLF001

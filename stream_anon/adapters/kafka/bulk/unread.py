@@ -27,11 +27,15 @@ _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 8, 16, 32  # of a batch's attributes
 
 
 class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
-    """A batch is not sound; `after` is the offset behind it."""
+    """A batch is not sound; `after` is the offset behind it, and a `fault` is a kernel's, which left its bounds."""
 
-    def __init__(self, after: int) -> None:
+    def __init__(self, after: int, *, fault: bool = False) -> None:
         super().__init__()
-        self.after = after
+        self.after, self.fault = after, fault
+
+
+class _KernelFaultError(UnsoundError):
+    """A kernel left its bounds."""
 
 
 class Fetched:
@@ -156,8 +160,9 @@ class Unread:
             return True
         try:
             return self._read_one(*head)
-        except Exception:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            raise UnreadableBatch(max(self._reached, _next_offset(head[0]))) from None
+        except Exception as error:  # noqa: BLE001 - on malformed bytes libraries raise what they like
+            after = max(self._reached, _next_offset(head[0]))
+            raise UnreadableBatch(after, fault=isinstance(error, _KernelFaultError)) from None
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
@@ -203,7 +208,7 @@ class Unread:
         whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
         columns = RecordColumns(count, len(section), self._reached, self._headers)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
-            raise UnsoundError
+            raise _KernelFaultError if columns.fault else UnsoundError
         self._at = end
         self._keep(columns)
         return True

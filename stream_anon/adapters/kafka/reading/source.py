@@ -235,7 +235,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     def _unreadable(self, error: Unreadable) -> Lost:
         """Return where a partition cannot be read; raise BrokerError the first times: transport may be at fault."""
         number = self._number(error.place)
-        found = Lost(number, self._next.get(number, 0), unreadable=True, after=error.after)
+        found = Lost(number, self._next.get(number, 0), unreadable=True, after=error.after, fault=error.fault)
         self._unread = (found, self._unread[1] + 1 if self._unread[0] == found else 1)
         if self._unread[1] <= _READ_AGAIN:
             raise BrokerError(f"fetching {error.place.topic} {error.place.partition}: {error.kind}")

@@ -18,12 +18,13 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.bulk import large_batches, unpacking
+from stream_anon.adapters.kafka.bulk import large_batches, record_kernels, unpacking
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, _result, drain_in_batches
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Fetched, Unread
+from stream_anon.microdata.keys import PADDING
 
 PLACE = TopicPartition("t", 0)
 COMMIT, ABORT = struct.pack(">hh", 0, 1), struct.pack(">hh", 0, 0)
@@ -398,6 +399,49 @@ def test_records_that_are_not_sound_are_an_error_and_not_read_beyond_their_end(p
     damaged[place] = 254
     with pytest.raises(CorruptRecordException):
         drained(bulk(stamped(bytes(damaged), 0), 0), 100)
+
+
+def _uncompressed(offset: int, value: bytes) -> bytes:
+    batch = _builder(0, -1)
+    batch.append(0, 5, None, value, [])
+    return stamped(bytes(batch.build()), offset)
+
+
+def test_a_batch_that_makes_the_kernel_leave_its_bounds_is_told_as_such_and_those_around_it_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = record_kernels.read_run
+
+    def faulty(data: Any, words: Any, at: int, end: int, *others: Any) -> None:
+        if b"poison" in data[at:end].tobytes():
+            raise IndexError("index is out of bounds")
+        read(data, words, at, end, *others)
+
+    monkeypatch.setattr(record_kernels, "read_run", faulty)
+    texts = (b"a", b"b", b"poison", b"c")
+    data = b"".join(_uncompressed(offset, value) for offset, value in enumerate(texts))
+    fetched = bulk(data, 0)
+    assert list(fetched.getall(10).values) == [b"a", b"b"]
+    with pytest.raises(Unreadable) as error:
+        fetched.getall(10)
+    assert (error.value.after, error.value.fault) == (3, True)
+    assert list(bulk(data, 3).getall(10).values) == [b"c"]
+
+
+def test_a_batch_that_is_only_damaged_is_no_fault_of_a_kernel() -> None:
+    data = bytearray(_uncompressed(0, b"a"))
+    data[-2] ^= 1
+    with pytest.raises(Unreadable) as error:
+        drained(bulk(bytes(data), 0), 10)
+    assert (error.value.after, error.value.fault) == (1, False)
+
+
+def test_records_beyond_the_room_that_was_made_for_them_are_refused() -> None:
+    data = _uncompressed(0, b"abc" * 50)
+    for count, size in ((0, len(data)), (1, 100)):
+        columns = RecordColumns(count, size, 0)
+        assert not columns.read(data + PADDING, 0, len(data), checked=False)
+        assert columns.fault
 
 
 def test_paused_partition_gives_no_records() -> None:
