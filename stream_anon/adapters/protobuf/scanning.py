@@ -174,10 +174,9 @@ def scan(
         field = _field_of(fields, first, end, number, guess)
         if field >= 0:
             guess = field
-            own = fields[field, _FORM]
-            if form != own and not (
-                form == _LENGTH and fields[field, _OFTEN] == _MANY and own != _LENGTH and own != _GROUP
-            ):
+            told = fields[field]
+            own = told[_FORM]
+            if form != own and not (form == _LENGTH and told[_OFTEN] == _MANY and own != _LENGTH and own != _GROUP):
                 field = -1
         # 2. Where its value stands.
         if form == _GROUP:
@@ -193,11 +192,12 @@ def scan(
         if field < 0:
             continue
         # 3. What becomes of it.
-        operation, often = fields[field, _OPERATION], fields[field, _OFTEN]
+        told = fields[field]
+        operation, often = told[_OPERATION], told[_OFTEN]
         is_single_enum = operation == _CLOSED_ENUM and often == _ONE and is_entry == 0
-        if is_single_enum and not has_symbol(text, start, place, fields[field], tables):
+        if is_single_enum and not has_symbol(text, start, place, told, tables):
             continue
-        twin = fields[field, _TWIN]
+        twin = told[_TWIN]
         while twin >= 0 and twin != field:
             slots[base + 2 * (twin - first)] = -1
             twin = fields[twin, _TWIN]
@@ -207,7 +207,8 @@ def scan(
         if often == _ONE and operation != _MESSAGE:
             slots[slot], slots[slot + 1] = start, place
             continue
-        parts[used, 0], parts[used, 1], parts[used, 2], parts[used, 3] = start, place, -1, form
+        piece = parts[used]
+        piece[3], piece[2], piece[1], piece[0] = form, -1, place, start
         if slots[slot] < 0:
             slots[slot] = used
         else:
