@@ -55,7 +55,7 @@ def _decoded(codec: GuardedCodec | JsonCodec, values: list[bytes | None]) -> Cod
 
 @pytest.mark.usefixtures("_faulty")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(kinds=st.lists(st.sampled_from("good bad none broken".split()), max_size=20))
+@given(kinds=st.lists(st.sampled_from(["good", "bad", "none", "broken"]), max_size=20))
 def test_only_the_records_that_make_a_kernel_leave_its_bounds_are_rejected(
     kinds: list[str], policy: Policy
 ) -> None:

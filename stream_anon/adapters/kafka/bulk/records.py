@@ -88,6 +88,10 @@ class Records:
         )
 
 
+class KernelFaultError(Exception):
+    """A kernel left its bounds."""
+
+
 class RecordColumns:
     """Room for the records of a stretch of bytes, and the records that were found.
 

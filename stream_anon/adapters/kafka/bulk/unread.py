@@ -16,7 +16,7 @@ from aiokafka.record.util import calc_crc32c
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
 from stream_anon.adapters.kafka.bulk.old_batches import OldBatch, end_of_batch
-from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
+from stream_anon.adapters.kafka.bulk.records import KernelFaultError, RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import AT_ONE_GO, STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
@@ -32,10 +32,6 @@ class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka 
     def __init__(self, after: int, *, fault: bool = False) -> None:
         super().__init__()
         self.after, self.fault = after, fault
-
-
-class _KernelFaultError(UnsoundError):
-    """A kernel left its bounds."""
 
 
 class Fetched:
@@ -162,7 +158,7 @@ class Unread:
             return self._read_one(*head)
         except Exception as error:  # noqa: BLE001 - on malformed bytes libraries raise what they like
             after = max(self._reached, _next_offset(head[0]))
-            raise UnreadableBatch(after, fault=isinstance(error, _KernelFaultError)) from None
+            raise UnreadableBatch(after, fault=isinstance(error, KernelFaultError)) from None
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
@@ -208,7 +204,7 @@ class Unread:
         whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
         columns = RecordColumns(count, len(section), self._reached, self._headers)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
-            raise _KernelFaultError if columns.fault else UnsoundError
+            raise KernelFaultError if columns.fault else UnsoundError
         self._at = end
         self._keep(columns)
         return True

@@ -425,7 +425,7 @@ def test_a_batch_that_makes_the_kernel_leave_its_bounds_is_told_as_such_and_thos
     with pytest.raises(Unreadable) as error:
         fetched.getall(10)
     assert (error.value.after, error.value.fault) == (3, True)
-    assert list(bulk(data, 3).getall(10).values) == [b"c"]
+    assert list(bulk(_uncompressed(3, b"c"), 3).getall(10).values) == [b"c"]
 
 
 def test_a_batch_that_is_only_damaged_is_no_fault_of_a_kernel() -> None:
