@@ -4,15 +4,16 @@ A kernel is a free function on arrays without branches on configuration. It runs
 lock, so that a window can be partitioned while the next one fills.
 
 Compiled kernels are kept on disk. numba drops one when its own file changes, but not when a kernel in another file
-that was compiled into it does; so the folder is named after all sources, and an update never runs old code. A wheel
-of `make wheel` brings that folder along, compiled for any processor of the architecture.
+that was compiled into it does, nor when the environment asks for other checks; so the folder is named after all
+sources and these checks, and an update never runs old code. A wheel of `make wheel` brings that folder along,
+compiled for any processor of the architecture.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,7 @@ PROCESSOR = "processor"  # a file of CARRIED: which one its kernels were compile
 class _NumbaSettings(Protocol):
     CACHE_DIR: str
     CACHE_LOCATOR_CLASSES: str
+    BOUNDSCHECK: int | None
     CPU_NAME: str | None
     CPU_FEATURES: str | None
 
@@ -67,6 +69,8 @@ def _for_carried_kernels() -> None:
 
 
 _for_carried_kernels()
+# NUMBA_BOUNDSCHECK may ask for more checks than the decorators below do, not for fewer.
+_SETTINGS.BOUNDSCHECK = _SETTINGS.BOUNDSCHECK or None
 
 
 @cache
@@ -77,6 +81,12 @@ def _sources() -> str:
         for path in sorted(_PACKAGE.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _build() -> str:
+    """Return what a folder of kernels is named after: their sources, and whether all of them are checked."""
+    bounds = _SETTINGS.BOUNDSCHECK
+    return f"kernels-{_sources()}" + ("" if bounds is None else f"-bounds-{bounds}")
 
 
 class KernelFolder(_CacheLocator):
@@ -99,7 +109,7 @@ class KernelFolder(_CacheLocator):
             [Path(_SETTINGS.CACHE_DIR)] if _SETTINGS.CACHE_DIR else [each for each in cls.own if _is_used(each)]
         )
         for folder in folders:
-            found = cls(folder / f"kernels-{_sources()}" / room, py_func.__code__.co_firstlineno)
+            found = cls(folder / _build() / room, py_func.__code__.co_firstlineno)
             try:
                 cast("Any", found).ensure_cache_path()
             except OSError:
@@ -165,6 +175,20 @@ def bare_inlined(function: _F) -> _F:
     return _compiled(function, within=True, counted=False)
 
 
+def checked_kernel(function: _F) -> _F:
+    """Compile a bare kernel that reads bytes from anybody: IndexError where it would leave the bounds of an array.
+
+    Indices from `-len` to -1 count from the end, as everywhere in Python, and raise nothing. A function is checked
+    if it was decorated so itself, wherever it is compiled into.
+    """
+    return _compiled(function, within=False, counted=False, checked=True)
+
+
+def checked_inlined(function: _F) -> _F:
+    """Compile such a function into each kernel that calls it."""
+    return _compiled(function, within=True, counted=False, checked=True)
+
+
 class _Notice(event.Listener):
     """Call `tell` at the first kernel that is compiled."""
 
@@ -204,20 +228,20 @@ def is_kept() -> bool:
     return cast("Any", kernel(_nothing)).stats.cache_path is not None
 
 
-def _compiled(function: _F, *, within: bool, counted: bool = True) -> _F:
+def _compiled(function: _F, *, within: bool, counted: bool = True, checked: bool = False) -> _F:
+    # Nobody calls a kernel from C; a wrapper for that costs a twentieth of the time of a compilation.
+    # numba's own tests switch reference counts off in this way; its types know nothing of it.
+    options = {"nogil": True, "forceinline": within, "_nrt": counted, "no_cfunc_wrapper": True}
     with _ONE_AT_A_TIME:
-        return _kept(function, within=within, counted=counted)
+        return _kept(function, options | ({"boundscheck": True} if checked else {}))
 
 
-def _kept(function: _F, *, within: bool, counted: bool) -> _F:
+def _kept(function: _F, options: Mapping[str, bool]) -> _F:
     """Compile a function at its first call, and keep it on disk where a folder can be written."""
     chosen = _SETTINGS.CACHE_LOCATOR_CLASSES
     if Path(function.__code__.co_filename).is_relative_to(_PACKAGE):  # and no kernel of a test
         _SETTINGS.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelFolder.__name__}"
-    # numba's own tests switch reference counts off in this way; its types know nothing of it.
     compiled = cast("Any", numba.njit)
-    # Nobody calls a kernel from C; a wrapper for that costs a twentieth of the time of a compilation.
-    options = {"nogil": True, "forceinline": within, "_nrt": counted, "no_cfunc_wrapper": True}
     try:
         return cast("_F", compiled(cache=True, **options)(function))
     except RuntimeError:  # numba finds no folder that it can write, as on a read-only file system

@@ -390,6 +390,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     (per_second("records_ignored_total"), "ignored"),
                     (per_second("records_read_singly_total"), "read one by one"),
                     (per_second("values_coerced_total"), "texts taken for numbers"),
+                    (per_second("reading_faults_total"), "reading faults"),
                 ),
             ),
             Panel(

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from stream_anon.adapters.avro.encoding import AvroEncoder
 from stream_anon.adapters.avro.reading import AvroReader
 from stream_anon.adapters.envelopes.wrapping import Wrapping
+from stream_anon.adapters.guarding import GuardedCodec
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
 from stream_anon.adapters.protobuf.installed import require_protobuf
@@ -64,7 +65,7 @@ def codec_of(
         What stands around each record that is read, and around each that is written.
     """
     inside, unwrappers = _inside(policy, max_record_bytes, name, wrapping)
-    return UnwrappingCodec(unwrappers, inside) if unwrappers else inside
+    return GuardedCodec(policy, UnwrappingCodec(unwrappers, inside) if unwrappers else inside)
 
 
 def _inside(policy: Policy, most: int, name: str, wrapping: Wrapping) -> tuple[Codec, tuple[Unwrapper, ...]]:
@@ -270,7 +271,7 @@ def topic_codec(
     inside, unwrappers = _inside(policy, max_record_bytes, "json", formats.wrapping)
     framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed, unheard)
     writing = _writing(policy, inside, formats, RegistryClient(formats.registry))
-    return RegistryCodec(framed, unwrappers, inside, writing)
+    return GuardedCodec(policy, RegistryCodec(framed, unwrappers, inside, writing))
 
 
 def check_formats(policy: Policy, formats: RecordFormats) -> None:

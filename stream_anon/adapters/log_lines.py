@@ -225,6 +225,12 @@ class Line(StrEnum):
         "Records were deleted unread, or cannot be read; the settings say to go on.",
         "Runbook input-lost: raise the retention of the input.",
     )
+    READING_FAULT = (
+        "reading-fault",
+        "error",
+        "Records made a kernel leave the bounds of its arrays, and were rejected: a bug, please report it.",
+        "Runbook reading-fault: `start` is the first offset of what was read; keep the records from there on.",
+    )
     WINDOW_PUBLISHED = (
         "window-published",
         "info",

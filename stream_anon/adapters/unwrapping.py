@@ -98,15 +98,14 @@ def looks_framed(value: bytes) -> bool:
     return any(value.startswith(mark) and len(value) >= size for mark, size in _FRAMES.items())
 
 
-class _Inner:
+class InnerTexts:
     """The texts of records, unwrapped anew whenever they are read, so that few stand in memory at a time."""
 
-    def __init__(self, unwrapped: Callable[[], Iterator[tuple[Texts, NDArray[np.int8]]]]) -> None:
-        self._unwrapped = unwrapped
+    def __init__(self, unwrap: Callable[[], Iterator[bytes | None]]) -> None:
+        self._unwrap = unwrap
 
     def __iter__(self) -> Iterator[bytes | None]:
-        for texts, _ in self._unwrapped():
-            yield from texts
+        return self._unwrap()
 
 
 class UnwrappingCodec:
@@ -148,7 +147,7 @@ class UnwrappingCodec:
 
     def inner(self, values: Sequence[bytes | None]) -> Iterable[bytes | None]:
         """Return the JSON text of each record; None for what holds none."""
-        return _Inner(lambda: self._unwrapped(values))
+        return InnerTexts(lambda: (text for texts, _ in self._unwrapped(values) for text in texts))
 
     def _unwrapped(self, values: Sequence[bytes | None]) -> Iterator[tuple[Texts, NDArray[np.int8]]]:
         """Yield what is in the values, and the outcome of each; in stretches that are halved until they fit."""
@@ -191,6 +190,11 @@ class UnwrappingCodec:
     def coerced(self) -> int:
         """Return how many texts counted as another type so far because their attributes say so."""
         return self._inside.coerced
+
+    @property
+    def faults(self) -> int:
+        """Return in how many stretches of records a kernel left its bounds so far, which is a bug."""
+        return self._inside.faults
 
     @property
     def slow_attributes(self) -> tuple[str, ...]:

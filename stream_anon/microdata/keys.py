@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 # Drawn anew for each process, as the interpreter draws the key of its own hashes. An argument of every kernel:
 # what a kernel sees as a constant is written to the disk with it.
@@ -32,19 +32,19 @@ def sealed(text: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return text
 
 
-@bare_inlined
+@checked_inlined
 def tail_bits(length: int) -> int:
     """Return a mask of the lowest `length` bytes of a word, 0 to 8."""
     return ~((-1 << (4 * length)) << (4 * length))
 
 
-@bare_inlined
+@checked_inlined
 def rotated(word: int, by: int) -> int:
     """Return a word rotated to the left."""
     return (word << by) | ((word >> (64 - by)) & ((1 << by) - 1))
 
 
-@bare_inlined
+@checked_inlined
 def span_key(words: NDArray[np.int64], start: int, stop: int, first_half: int, second_half: int) -> int:
     """Return the key of the bytes from `start` to `stop`: SipHash-1-3 (Aumasson and Bernstein, 2012).
 
@@ -86,7 +86,7 @@ def span_key(words: NDArray[np.int64], start: int, stop: int, first_half: int, s
     return v0 ^ v1 ^ v2 ^ v3
 
 
-@bare_kernel
+@checked_kernel
 def span_keys(
     words: NDArray[np.int64], ends: NDArray[np.int64], process_key: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_kernel, constant
+from stream_anon.compiled import checked_kernel, constant
 from stream_anon.microdata.keys import PADDING, padded_words
 
 _NEWLINE = b"\n"
@@ -176,7 +176,7 @@ def _is_text(value: bytes | None) -> bool:
     return True
 
 
-@bare_kernel
+@checked_kernel
 def _copy_spans(  # noqa: PLR0913, PLR0917 - its columns
     words: NDArray[np.int64],
     starts: NDArray[np.int64],

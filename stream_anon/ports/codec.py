@@ -67,6 +67,11 @@ class Codec(Protocol):
         ...
 
     @property
+    def faults(self) -> int:
+        """Return in how many stretches of records a kernel left its bounds so far, which is a bug."""
+        ...
+
+    @property
     def slow_attributes(self) -> tuple[str, ...]:
         """Return the names of the attributes that make the codec read every record by itself."""
         ...

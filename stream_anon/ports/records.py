@@ -43,12 +43,15 @@ class Lost:
     ----------
     after
         Where it can go on behind unreadable records, if known.
+    fault
+        Whether they made a kernel leave its bounds, which is a bug.
     """
 
     source: int
     position: int
     unreadable: bool = False
     after: int | None = None
+    fault: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,7 @@ class MemorySource:
         self.dead = False
         self.refusals: list[BrokerError] = []  # what the group says while it reassigns
         self.rotten: set[int] = set()
+        self.faulty = False  # whether `rotten` and `damaged` make a kernel leave its bounds
         self.damaged: tuple[int, int, int] | None = None  # partition, first offset of a batch, that behind it
         self.polls = 0
         self.paused: set[int] = set()
@@ -303,7 +304,7 @@ class MemorySource:
             if position is None or self.broker.away:
                 continue
             if source in self.rotten:
-                lost.append(Lost(source, position, unreadable=True))
+                lost.append(Lost(source, position, unreadable=True, fault=self.faulty))
                 continue
             if position < self.broker.first[source] or position > len(self.broker.input[source]):
                 lost.append(Lost(source, position))
@@ -312,7 +313,7 @@ class MemorySource:
             if self.damaged is not None and source == self.damaged[0]:
                 _, first, after = self.damaged
                 if first <= position < after:
-                    lost.append(Lost(source, position, unreadable=True, after=after))
+                    lost.append(Lost(source, position, unreadable=True, after=after, fault=self.faulty))
                     continue
                 stop = min(stop, first) if position < first else stop
             part = self.broker.input[source][position:stop]

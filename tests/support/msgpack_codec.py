@@ -30,7 +30,7 @@ _MOST_GROWTH = 9  # a missing value is written, and a number of half the width i
 class MsgpackCodec:
     """See `ports.codec.Codec`."""
 
-    read_singly = 0
+    read_singly = faults = 0
     slow_attributes: tuple[str, ...] = ()
 
     def __init__(self, policy: Policy, *, max_record_bytes: int = 1_048_576) -> None:

@@ -1,19 +1,33 @@
 from __future__ import annotations
 
+import os
+import pkgutil
 import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numba
+import numpy as np
 import pytest
 from numba.core import caching
+from numba.core.dispatcher import Dispatcher
+from numpy.typing import NDArray
 
-from stream_anon import compiled
-from stream_anon.compiled import kernel, when_compiling
+from stream_anon import adapters, compiled
+from stream_anon.compiled import (
+    bare_inlined,
+    bare_kernel,
+    checked_inlined,
+    checked_kernel,
+    kernel,
+    when_compiling,
+)
 from tests.support.data import ROOT
 
 PROGRAM = """
@@ -99,3 +113,86 @@ def test_threads_that_make_kernels_at_one_time_leave_numbas_settings_as_they_wer
     first.join()
     other.join()
     assert before == numba.config.CACHE_LOCATOR_CLASSES
+
+
+@pytest.mark.parametrize("outer", [bare_kernel, checked_kernel])
+@pytest.mark.parametrize("inner", [bare_kernel, bare_inlined, checked_kernel, checked_inlined])
+def test_a_kernel_is_checked_if_it_was_decorated_so_itself_wherever_it_is_compiled_into(
+    outer: Callable[[Any], Any], inner: Callable[[Any], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @inner
+    def item(numbers: NDArray[np.int64], place: int) -> int:
+        return int(numbers[place])
+
+    @outer
+    def plus_one(numbers: NDArray[np.int64], place: int) -> int:
+        return item(numbers, place) + 1
+
+    part = np.arange(10)[:4]  # what lies behind it is there to be read
+    assert plus_one(part, 3) == 4
+    assert plus_one(part, -1) == 4
+    if inner in (checked_kernel, checked_inlined):
+        for place in (4, -5, 2**62, -(2**63)):
+            with pytest.raises(IndexError, match="out of bounds"):
+                plus_one(part, place)
+    else:
+        assert plus_one(part, 4) == 5
+
+
+def test_a_column_beyond_a_row_is_refused_though_the_next_row_has_bytes_there() -> None:
+    @checked_kernel
+    def item(table: NDArray[np.int64], row: int, column: int) -> int:
+        return int(table[row, column])
+
+    table = np.arange(6).reshape(2, 3)
+    assert item(table, 1, 2) == 5
+    with pytest.raises(IndexError, match="out of bounds"):
+        item(table, 0, 3)
+
+
+def test_kernels_that_are_compiled_with_other_checks_are_kept_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def folder() -> str:
+        found = compiled.KernelFolder.from_function(compiled._nothing, compiled.__file__)
+        assert found is not None
+        return found.get_cache_path()
+
+    folders = set()
+    for bounds in (None, 0, 1):
+        monkeypatch.setattr(numba.config, "BOUNDSCHECK", bounds)
+        folders.add(folder())
+    assert len(folders) == 3
+
+
+def test_the_environment_switches_no_check_off() -> None:
+    program = "import numba, stream_anon.compiled; print(numba.config.BOUNDSCHECK)"
+    for asked, kept in (("0", "None"), ("1", "1")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=os.environ | {"NUMBA_BOUNDSCHECK": asked}, cwd=ROOT,
+            capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == kept
+
+
+UNCHECKED = {
+    # What writes batches takes room that its caller has counted.
+    "stream_anon.adapters.kafka.bulk.record_kernels": {"_put_varint", "_width", "write_values"},
+    # These compare the ends of their spans before they begin, or are called for what was compared.
+    "stream_anon.adapters.writing.copying": {"copied"},
+    "stream_anon.adapters.writing.strings": {"is_utf8", "letter_bytes", "put_escape", "put_string"},
+}
+
+
+def test_every_kernel_that_reads_bytes_from_anybody_is_checked() -> None:
+    """Those of the core that kernels of adapters call are checked too."""
+    found: dict[str, set[str]] = {}
+    for module in pkgutil.walk_packages(adapters.__path__, "stream_anon.adapters."):
+        for what in vars(import_module(module.name)).values():
+            if isinstance(what, Dispatcher) and not what.targetoptions.get("boundscheck"):
+                found.setdefault(what.py_func.__module__, set()).add(what.py_func.__name__)
+    assert found == UNCHECKED

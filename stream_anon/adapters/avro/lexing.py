@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.writing.varints import MOST_VARINT, put_varint, read_varint
-from stream_anon.compiled import bare_inlined
+from stream_anon.compiled import checked_inlined
 
 _MOST_LONG = 2**63 - 1
 
 
-@bare_inlined
+@checked_inlined
 def read_long(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return a zigzag integer of 64 bits, and the place behind it, -1 if it is none."""
     number, after = read_varint(text, at, stop)
@@ -20,7 +20,7 @@ def read_long(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return ((number >> 1) & _MOST_LONG) ^ -(number & 1), after
 
 
-@bare_inlined
+@checked_inlined
 def put_long(number: int, out: NDArray[np.uint8], place: int) -> int:
     """Write an integer of 64 bits, zigzag; return the place behind it."""
     return put_varint((number << 1) ^ (number >> 63), out, place)

@@ -25,7 +25,7 @@ from stream_anon.adapters.writing.odd_values import (
 )
 from stream_anon.adapters.writing.passing import PassedTexts, Spans
 from stream_anon.adapters.writing.varints import varint
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.policy import Policy
@@ -81,7 +81,7 @@ def _odd_bytes(_field: int, value: Scalar | list[Scalar]) -> bytes:
     return VALUE + (avro_list(value) if isinstance(value, list) else avro_scalar(value))
 
 
-@bare_kernel
+@checked_kernel
 def write_values(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

@@ -42,7 +42,7 @@ from stream_anon.adapters.writing.text_room import (
     end_row,
     put_text,
 )
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 
 STEPS_A_BYTE = 16
 _FREE_STEPS = 1_024  # any record's, as for declared fields that are null by their type
@@ -61,7 +61,7 @@ _MILLIS = 3  # digits: a time of day that is an int, others are longs
 _COMMA, _COLON = ord(","), ord(":")
 
 
-@bare_kernel
+@checked_kernel
 def _walk(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -228,7 +228,7 @@ def _walk(
     return FITS
 
 
-@bare_kernel
+@checked_kernel
 def write_texts(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

@@ -43,6 +43,8 @@ class JsonCodec:
         The bytes before and behind each record that is written.
     """
 
+    faults = 0  # `GuardedCodec` counts them
+
     def __init__(
         self,
         policy: Policy,

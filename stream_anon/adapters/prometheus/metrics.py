@@ -79,6 +79,9 @@ class Metrics:
         self._singly = self._counter(
             "records_read_singly", "Records that were read one by one, which is slow; rejected ones among them."
         )
+        self._faults = self._counter(
+            "reading_faults", "Stretches of records that made a kernel leave its bounds: a bug, perhaps an attack."
+        )
         self._coerced = self._counter(
             "values_coerced", "Texts that counted as numbers or truth values, because their attributes say coerce."
         )
@@ -366,6 +369,10 @@ class Metrics:
     def input_lost(self, records: int) -> None:
         """Count records that were deleted unread."""
         self._lost.inc(max(0, records))
+
+    def reading_fault(self) -> None:
+        """Count a stretch of records that made a kernel leave its bounds."""
+        self._faults.inc()
 
     def consumed(self, records: int, singly: int = 0, coerced: int = 0) -> None:
         """Count the records of a poll, and how many of them were read one by one.

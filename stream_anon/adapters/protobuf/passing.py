@@ -30,7 +30,7 @@ from stream_anon.adapters.writing.odd_values import (
 )
 from stream_anon.adapters.writing.passing import PassedTexts, Spans
 from stream_anon.adapters.writing.varints import MOST_VARINT, put_varint, varint, varint_size
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.policy import Policy
@@ -118,7 +118,7 @@ class _Writer:
         return varint(int(self._tags[self._tag_ends[field] - 1])) + protobuf_scalar(value)
 
 
-@bare_kernel
+@checked_kernel
 def write_values(
     tags: NDArray[np.int64],
     tag_ends: NDArray[np.int64],

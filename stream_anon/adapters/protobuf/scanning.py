@@ -13,7 +13,7 @@ from stream_anon.adapters.protobuf import operations as op
 from stream_anon.adapters.unwrapping import FITS
 from stream_anon.adapters.writing.text_room import MALFORMED, MOST_LEVELS, TOO_DEEP
 from stream_anon.adapters.writing.varints import read_varint
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 PART_COLUMNS = 4
 
@@ -29,20 +29,20 @@ _MOST_SHORT = 5  # bytes of a number of 32 bits
 _LOWER_HALF, _SIGN_32 = 2**32 - 1, 2**31
 
 
-@bare_inlined
+@checked_inlined
 def _read_short(text: NDArray[np.uint8], at: int, stop: int, most: int) -> tuple[int, int]:
     """Return a tag or a length of at most `most`, and the place behind it, -1 if it is none."""
     number, at = read_varint(text, at, min(stop, at + _MOST_SHORT))
     return number, at if number <= most else -1
 
 
-@bare_inlined
+@checked_inlined
 def signed_32(number: int) -> int:
     """Return the number that the lower 32 bits are."""
     return ((number & _LOWER_HALF) ^ _SIGN_32) - _SIGN_32
 
 
-@bare_inlined
+@checked_inlined
 def place_in(tables: NDArray[np.int64], first: int, count: int, number: int) -> int:
     """Return the place of an enum's number in the tables, -1 if it has no such number."""
     low, high = 0, count
@@ -55,7 +55,7 @@ def place_in(tables: NDArray[np.int64], first: int, count: int, number: int) -> 
     return int(first + 3 * low) if low < count and tables[first + 3 * low] == number else -1
 
 
-@bare_inlined
+@checked_inlined
 def has_symbol(
     text: NDArray[np.uint8], at: int, stop: int, field: NDArray[np.int64], tables: NDArray[np.int64]
 ) -> bool:
@@ -64,7 +64,7 @@ def has_symbol(
     return place_in(tables, field[_FIRST], field[_SECOND], signed_32(number)) >= 0
 
 
-@bare_inlined
+@checked_inlined
 def _past_value(text: NDArray[np.uint8], at: int, stop: int, form: int) -> tuple[int, int]:
     """Return where a value that is no group begins, without its length, and where it ends, -1 if it is none."""
     start = at
@@ -81,7 +81,7 @@ def _past_value(text: NDArray[np.uint8], at: int, stop: int, form: int) -> tuple
     return start, at
 
 
-@bare_kernel
+@checked_kernel
 def _past_group(
     text: NDArray[np.uint8], at: int, stop: int, number: int, open_groups: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -111,7 +111,7 @@ def _past_group(
                 return 0, -1
 
 
-@bare_inlined
+@checked_inlined
 def _field_of(fields: NDArray[np.int64], first: int, end: int, number: int, guess: int) -> int:
     """Return the place of a field, -1 if the program does not know it; `guess` is looked at first."""
     if guess < end and fields[guess, _NUMBER] == number:
@@ -128,7 +128,7 @@ def _field_of(fields: NDArray[np.int64], first: int, end: int, number: int, gues
     return low if low < end and fields[low, _NUMBER] == number else -1
 
 
-@bare_kernel
+@checked_kernel
 def scan(
     text: NDArray[np.uint8],
     at: int,
@@ -174,10 +174,9 @@ def scan(
         field = _field_of(fields, first, end, number, guess)
         if field >= 0:
             guess = field
-            own = fields[field, _FORM]
-            if form != own and not (
-                form == _LENGTH and fields[field, _OFTEN] == _MANY and own != _LENGTH and own != _GROUP
-            ):
+            told = fields[field]
+            own = told[_FORM]
+            if form != own and not (form == _LENGTH and told[_OFTEN] == _MANY and own != _LENGTH and own != _GROUP):
                 field = -1
         # 2. Where its value stands.
         if form == _GROUP:
@@ -193,11 +192,12 @@ def scan(
         if field < 0:
             continue
         # 3. What becomes of it.
-        operation, often = fields[field, _OPERATION], fields[field, _OFTEN]
+        told = fields[field]
+        operation, often = told[_OPERATION], told[_OFTEN]
         is_single_enum = operation == _CLOSED_ENUM and often == _ONE and is_entry == 0
-        if is_single_enum and not has_symbol(text, start, place, fields[field], tables):
+        if is_single_enum and not has_symbol(text, start, place, told, tables):
             continue
-        twin = fields[field, _TWIN]
+        twin = told[_TWIN]
         while twin >= 0 and twin != field:
             slots[base + 2 * (twin - first)] = -1
             twin = fields[twin, _TWIN]
@@ -207,7 +207,8 @@ def scan(
         if often == _ONE and operation != _MESSAGE:
             slots[slot], slots[slot + 1] = start, place
             continue
-        parts[used, 0], parts[used, 1], parts[used, 2], parts[used, 3] = start, place, -1, form
+        piece = parts[used]
+        piece[3], piece[2], piece[1], piece[0] = form, -1, place, start
         if slots[slot] < 0:
             slots[slot] = used
         else:

@@ -19,7 +19,7 @@ from stream_anon.adapters.writing.numbers import (
     put_padded,
     put_second,
 )
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 MOST_SPECIAL = MOST_DECIMAL
 """The bytes that one takes."""
@@ -33,7 +33,7 @@ _QUOTE, _MINUS, _PLUS, _POINT, _LOWER_S, _ZERO, _NINE = (ord(letter) for letter 
 _CASE, _LOWER_E = 0x20, ord("e")
 
 
-@bare_inlined
+@checked_inlined
 def _digits_of(nanos: int) -> tuple[int, int]:
     """Return a fraction of a second and its digits: none, three, six or nine of them."""
     if nanos == 0:
@@ -45,7 +45,7 @@ def _digits_of(nanos: int) -> tuple[int, int]:
     return nanos, 9
 
 
-@bare_inlined
+@checked_inlined
 def _number_of(text: NDArray[np.uint8], slots: NDArray[np.int64], slot: int, operation: int) -> int:
     """Return the number in a slot, 0 where there is none."""
     number = 0
@@ -54,14 +54,14 @@ def _number_of(text: NDArray[np.uint8], slots: NDArray[np.int64], slot: int, ope
     return number
 
 
-@bare_inlined
+@checked_inlined
 def _past_digits(text: NDArray[np.uint8], at: int, stop: int) -> int:
     while at < stop and _ZERO <= text[at] <= _NINE:
         at += 1
     return at
 
 
-@bare_inlined
+@checked_inlined
 def _is_number(text: NDArray[np.uint8], at: int, stop: int) -> bool:
     """Tell whether bytes are a number as JSON has them."""
     if at < stop and text[at] == _MINUS:
@@ -86,7 +86,7 @@ def _is_number(text: NDArray[np.uint8], at: int, stop: int) -> bool:
     return at == stop
 
 
-@bare_kernel
+@checked_kernel
 def put_special(
     kind: int,
     text: NDArray[np.uint8],

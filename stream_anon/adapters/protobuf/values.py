@@ -13,7 +13,7 @@ from stream_anon.adapters.writing.literals import put_boolean, put_null, put_unr
 from stream_anon.adapters.writing.numbers import little_end, put_integer, put_unsigned
 from stream_anon.adapters.writing.text_room import MALFORMED, NO_ROOM, TOO_LARGE, VALUE_ROOM, put_text
 from stream_anon.adapters.writing.varints import read_varint
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 _INT_32, _INT_64, _UINT_32, _UINT_64 = op.INT_32, op.INT_64, op.UINT_32, op.UINT_64
 _SINT_32, _SINT_64, _BOOLEAN, _NULL = op.SINT_32, op.SINT_64, op.BOOLEAN, op.NULL
@@ -28,7 +28,7 @@ _LOWER_HALF, _MOST_LONG = 2**32 - 1, 2**63 - 1
 _QUOTE, _COMMA, _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = (ord(letter) for letter in '",{}[]')
 
 
-@bare_inlined
+@checked_inlined
 def number_in(text: NDArray[np.uint8], at: int, stop: int, operation: int) -> tuple[int, int]:
     """Return the number at a place, or the bits of a fraction, and the place behind it, -1 if it is none."""
     if operation < _UNSIGNED_32:
@@ -50,7 +50,7 @@ def number_in(text: NDArray[np.uint8], at: int, stop: int, operation: int) -> tu
     return signed_32(number) if operation == _SIGNED_32 else number, at + size
 
 
-@bare_kernel
+@checked_kernel
 def put_number(
     number: int,
     operation: int,
@@ -111,7 +111,7 @@ def put_number(
     return put_integer(number, out, place)
 
 
-@bare_inlined
+@checked_inlined
 def put_nothing(often: int, out: NDArray[np.uint8], out_words: NDArray[np.int64], place: int) -> int:
     """Write an empty list or object, or null, for a value that is nothing; return the place behind it."""
     if often == _ONE:
@@ -121,7 +121,7 @@ def put_nothing(often: int, out: NDArray[np.uint8], out_words: NDArray[np.int64]
     return place + 2
 
 
-@bare_kernel
+@checked_kernel
 def put_key(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -159,7 +159,7 @@ def put_key(
     return place + 1
 
 
-@bare_inlined
+@checked_inlined
 def put_single(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -191,7 +191,7 @@ def put_single(
     )  # fmt: skip
 
 
-@bare_kernel
+@checked_kernel
 def put_list(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

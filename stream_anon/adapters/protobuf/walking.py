@@ -28,7 +28,7 @@ from stream_anon.adapters.writing.text_room import (
     VALUE_ROOM,
     end_row,
 )
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 
 STEPS_A_BYTE = 64
 FRAME_COLUMNS = 7
@@ -47,7 +47,7 @@ _COMMA, _COLON = ord(","), ord(":")
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = (ord(letter) for letter in "{}[]")
 
 
-@bare_kernel
+@checked_kernel
 def _walk(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -93,28 +93,27 @@ def _walk(
             if depth == MOST_LEVELS:
                 outcome = TOO_DEEP
                 break
-            kind, first, count = (
-                messages[message, _KIND],
-                messages[message, _FIRST_FIELD],
-                messages[message, _FIELDS],
-            )
+            told = messages[message]
+            kind, first, count = told[_KIND], told[_FIRST_FIELD], told[_FIELDS]
             budget -= count + 1
             if budget < 0:
                 outcome = TOO_LARGE
                 break
             for field in range(count):
                 slots[base + 2 * field] = -1
-            frames[depth, _MESSAGE_PLACE], frames[depth, _FIELD], frames[depth, _PART] = message, first, -1
-            frames[depth, _BASE], frames[depth, _USED] = base, used
-            frames[depth, _WRITTEN], frames[depth, _ITEMS] = 0, 0
+            frame = frames[depth]
+            frame[_ITEMS], frame[_WRITTEN] = 0, 0
+            frame[_MESSAGE_PLACE], frame[_FIELD], frame[_PART] = message, first, -1
+            frame[_BASE], frame[_USED] = base, used
             while part >= 0:
+                piece = parts[part]
                 outcome, used = scan(
-                    text, parts[part, 0], parts[part, 1], fields, tables, first, count, kind == _ENTRY, slots, base,
+                    text, piece[0], piece[1], fields, tables, first, count, kind == _ENTRY, slots, base,
                     parts, used, scratch,
                 )  # fmt: skip
                 if outcome != FITS:
                     break
-                part = -1 if is_single else parts[part, 2]
+                part = -1 if is_single else piece[2]
             if outcome != FITS:
                 break
             if kind == _OBJECT:
@@ -130,6 +129,7 @@ def _walk(
                     depth -= 1
                     base = frames[depth, _BASE]
                     continue
+                # No entry is the root (`verifying.verify`), so there is a frame below.
                 if frames[depth - 1, _ITEMS] > 0:
                     out[place] = _COMMA
                     place += 1
@@ -149,11 +149,11 @@ def _walk(
                 frames[depth, _FIELD] = first + count
                 frames[depth, _WRITTEN] = 1
         # 2. The message goes on: the next item of a list or a map of messages, or the next field.
-        own_message = frames[depth, _MESSAGE_PLACE]
-        kind, first = messages[own_message, _KIND], messages[own_message, _FIRST_FIELD]
-        last = first + messages[own_message, _FIELDS]
-        base, field = frames[depth, _BASE], frames[depth, _FIELD]
-        part = frames[depth, _PART]
+        frame = frames[depth]
+        told = messages[frame[_MESSAGE_PLACE]]
+        kind, first = told[_KIND], told[_FIRST_FIELD]
+        last = first + told[_FIELDS]
+        base, field, part = frame[_BASE], frame[_FIELD], frame[_PART]
         if part >= 0:
             often = fields[field, _OFTEN]
             part = parts[part, 2]
@@ -182,20 +182,20 @@ def _walk(
             if place + width > min(capacity, end):
                 outcome = TOO_LARGE if place + width > end else NO_ROOM
                 break
-            before, written = place, frames[depth, _WRITTEN]
+            before, written = place, frame[_WRITTEN]
             if kind == _OBJECT:
                 if written > 0:
                     out[place] = _COMMA
                     place += 1
                 place = copied(texts, start, start + width, out_words, place)
-            frames[depth, _WRITTEN] = 1
+            frame[_WRITTEN] = 1
             if is_message:
-                frames[depth, _FIELD] = field + 1
+                frame[_FIELD] = field + 1
                 message, part, is_single, enters = own[_FIRST], slots[slot], often != _ONE, True
                 if often != _ONE:
                     out[place] = _OPEN_BRACE if often == _MAP else _OPEN_BRACKET
                     place += 1
-                    frames[depth, _FIELD], frames[depth, _PART], frames[depth, _ITEMS] = field, part, 0
+                    frame[_FIELD], frame[_PART], frame[_ITEMS] = field, part, 0
                 base += 2 * (last - first)
                 break
             if often == _MANY:
@@ -205,7 +205,7 @@ def _walk(
                     fractions,
                 )  # fmt: skip
                 if place == head + 2:  # an empty list is no field
-                    place, frames[depth, _WRITTEN] = before, written
+                    place, frame[_WRITTEN] = before, written
             else:
                 place = put_single(
                     text, words, slots[slot], slots[slot + 1], own, tables, texts, out, out_words, place, end, bits,
@@ -223,9 +223,9 @@ def _walk(
         if kind == _OBJECT:
             out[place] = _CLOSE_BRACE
             place += 1
-        elif kind == _VALUE and frames[depth, _WRITTEN] == 0:
+        elif kind == _VALUE and frame[_WRITTEN] == 0:
             place = put_nothing(fields[first, _OFTEN] if last > first else _ONE, out, out_words, place)
-        used = frames[depth, _USED]
+        used = frame[_USED]
         depth -= 1
         if depth < 0:
             break
@@ -237,7 +237,7 @@ def _walk(
     return outcome
 
 
-@bare_kernel
+@checked_kernel
 def write_texts(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

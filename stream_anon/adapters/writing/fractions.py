@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 FRACTION_BYTES = 24
 """What a kernel leaves free for a float or a double: the shortest text of none is longer."""
@@ -50,14 +50,14 @@ def decimal_doubles(floats: NDArray[np.float32]) -> NDArray[np.float64]:
     return found
 
 
-@bare_inlined
+@checked_inlined
 def is_finite(bits: int, is_short: int) -> bool:
     """Tell whether the bits of a double, or of a float of 32 bits, are those of a number."""
     exponent = _SHORT_EXPONENT if is_short else _EXPONENT
     return bits & exponent != exponent
 
 
-@bare_inlined
+@checked_inlined
 def put_fraction(
     bits: int,
     is_short: int,
@@ -75,7 +75,7 @@ def put_fraction(
     return place + FRACTION_BYTES
 
 
-@bare_kernel
+@checked_kernel
 def put_fractions(source: NDArray[np.uint8], places: NDArray[np.int64], text: NDArray[np.uint8]) -> None:
     """Write numbers to the places that were left for them, with blanks behind.
 

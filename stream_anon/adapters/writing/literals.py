@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined
+from stream_anon.compiled import checked_inlined
 
 UNREADABLE = b"[[]]"
 """Stands for what JSON cannot say. It fits no attribute: a list holds no lists."""
@@ -14,21 +14,21 @@ _TRUE, _FALSE, _NULL = (int.from_bytes(text, "little") for text in (b"true", b"f
 _LETTERS = tuple(UNREADABLE)
 
 
-@bare_inlined
+@checked_inlined
 def put_boolean(is_true: int, out_words: NDArray[np.int64], place: int) -> int:
     """Write true or false, and zeros behind it; return the place behind the letters."""
     out_words[place] = _TRUE if is_true else _FALSE
     return place + (4 if is_true else 5)
 
 
-@bare_inlined
+@checked_inlined
 def put_null(out_words: NDArray[np.int64], place: int) -> int:
     """Write null, and zeros behind it; return the place behind the letters."""
     out_words[place] = _NULL
     return place + 4
 
 
-@bare_inlined
+@checked_inlined
 def put_unreadable(out: NDArray[np.uint8], place: int) -> int:
     """Write `UNREADABLE`; return the place behind it."""
     for turn in range(len(_LETTERS)):

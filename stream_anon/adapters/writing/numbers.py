@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.writing.literals import put_unreadable
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 MOST_SCALE = 300
 MOST_DECIMAL_BYTES = 128
@@ -25,7 +25,7 @@ _GROUP, _GROUP_DIGITS = 1_000_000_000, 9
 _LIMBS = MOST_DECIMAL_BYTES // 4  # of a magnitude; the digits come behind them
 
 
-@bare_inlined
+@checked_inlined
 def little_end(text: NDArray[np.uint8], at: int, size: int) -> int:
     """Return the number that `size` bytes are, the lowest byte first; eight of them have a sign."""
     number = np.int64(0)
@@ -34,7 +34,7 @@ def little_end(text: NDArray[np.uint8], at: int, size: int) -> int:
     return int(number)
 
 
-@bare_inlined
+@checked_inlined
 def put_padded(number: int, width: int, out: NDArray[np.uint8], place: int) -> int:
     """Write a number of at most `width` digits with zeros before it; return the place behind it."""
     for turn in range(width):
@@ -43,7 +43,7 @@ def put_padded(number: int, width: int, out: NDArray[np.uint8], place: int) -> i
     return place + width
 
 
-@bare_inlined
+@checked_inlined
 def put_integer(number: int, out: NDArray[np.uint8], place: int) -> int:
     """Write an integer of 64 bits; return the place behind it."""
     if number < 0:
@@ -60,7 +60,7 @@ def put_integer(number: int, out: NDArray[np.uint8], place: int) -> int:
     return put_padded(number, width, out, place)
 
 
-@bare_inlined
+@checked_inlined
 def put_unsigned(number: int, out: NDArray[np.uint8], place: int) -> int:
     """Write an integer of 64 bits without a sign; return the place behind it."""
     if number >= 0:
@@ -71,7 +71,7 @@ def put_unsigned(number: int, out: NDArray[np.uint8], place: int) -> int:
     return place + 1
 
 
-@bare_inlined
+@checked_inlined
 def _put_day(day: int, out: NDArray[np.uint8], place: int) -> int:
     """Write a day that is counted from 1970, years 1 to 9999 of the Gregorian calendar."""
     # Years begin in March, so that leap days are their last ones; eras have 400 years (Hinnant, "chrono", 2013).
@@ -90,7 +90,7 @@ def _put_day(day: int, out: NDArray[np.uint8], place: int) -> int:
     return put_padded(number, 2, out, place + 1)
 
 
-@bare_inlined
+@checked_inlined
 def day_of(year: int, month: int, day: int) -> int:
     """Return the days from 1970 to a day of the Gregorian calendar; `NO_DAY` if it is none."""
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -104,7 +104,7 @@ def day_of(year: int, month: int, day: int) -> int:
     return year // 400 * 146_097 + of_era - 719_468
 
 
-@bare_kernel
+@checked_kernel
 def put_day(day: int, out: NDArray[np.uint8], place: int) -> int:
     """Write a day as `"2024-05-13"`, given the days since 1970; return the place behind it.
 
@@ -118,7 +118,7 @@ def put_day(day: int, out: NDArray[np.uint8], place: int) -> int:
     return place + 1
 
 
-@bare_inlined
+@checked_inlined
 def _put_time(second: int, fraction: int, digits: int, out: NDArray[np.uint8], place: int) -> int:
     place = put_padded(second // 3600, 2, out, place)
     out[place] = _COLON
@@ -131,7 +131,7 @@ def _put_time(second: int, fraction: int, digits: int, out: NDArray[np.uint8], p
     return place
 
 
-@bare_kernel
+@checked_kernel
 def put_second(second: int, fraction: int, digits: int, zulu: int, out: NDArray[np.uint8], place: int) -> int:
     """Write a moment as `"2024-05-13T10:11:12.123Z"`; return the place behind it.
 
@@ -158,14 +158,14 @@ def put_second(second: int, fraction: int, digits: int, zulu: int, out: NDArray[
     return place + 1
 
 
-@bare_kernel
+@checked_kernel
 def put_moment(number: int, per_second: int, digits: int, zulu: int, out: NDArray[np.uint8], place: int) -> int:
     """Write a moment as `put_second` does, given what is counted since 1970 and how many of it are a second."""
     second = number // per_second
     return put_second(second, number - second * per_second, digits, zulu, out, place)
 
 
-@bare_kernel
+@checked_kernel
 def put_time(number: int, per_second: int, digits: int, out: NDArray[np.uint8], place: int) -> int:
     """Write a time of day as `"10:11:12.123"`, counted from midnight; return the place behind it."""
     if number < 0 or number // per_second >= _DAY:
@@ -177,7 +177,7 @@ def put_time(number: int, per_second: int, digits: int, out: NDArray[np.uint8], 
     return place + 1
 
 
-@bare_inlined
+@checked_inlined
 def put_uuid(text: NDArray[np.uint8], at: int, out: NDArray[np.uint8], place: int) -> int:
     """Write 16 bytes as a UUID; return the place behind it."""
     out[place] = _QUOTE
@@ -194,7 +194,7 @@ def put_uuid(text: NDArray[np.uint8], at: int, out: NDArray[np.uint8], place: in
     return place + 1
 
 
-@bare_kernel
+@checked_kernel
 def put_decimal(
     text: NDArray[np.uint8],
     at: int,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.writing.passing import PassedTexts
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.microdata.attributes import ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.keys import sealed
@@ -35,13 +35,13 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _decode = msgspec.json.Decoder().decode
 
 
-@bare_inlined
+@checked_inlined
 def is_null(text: NDArray[np.uint8], start: int) -> bool:
     """Tell whether a JSON value is null; no other one begins as it does."""
     return bool(text[start] == _NULL)
 
 
-@bare_inlined
+@checked_inlined
 def plain_integer(text: NDArray[np.uint8], start: int, stop: int) -> int:
     """Return the integer that `odd_cells` leaves to kernels."""
     negative = text[start] == _MINUS
@@ -51,7 +51,7 @@ def plain_integer(text: NDArray[np.uint8], start: int, stop: int) -> int:
     return int(-number if negative else number)
 
 
-@bare_inlined
+@checked_inlined
 def plain_double(text: NDArray[np.uint8], start: int, stop: int) -> float:
     """Return the double that `odd_cells` leaves to kernels: the nearest one (Clinger, 1990)."""
     negative = text[start] == _MINUS
@@ -66,7 +66,7 @@ def plain_double(text: NDArray[np.uint8], start: int, stop: int) -> float:
     return -double if negative else double
 
 
-@bare_inlined
+@checked_inlined
 def _is_plain_number(text: NDArray[np.uint8], start: int, stop: int, most: int, point: bool) -> bool:
     digits, behind, seen = 0, 0, False
     for place in range(start + (text[start] == _MINUS), stop):
@@ -81,7 +81,7 @@ def _is_plain_number(text: NDArray[np.uint8], start: int, stop: int, most: int, 
     return digits <= most and behind <= _MOST_POWER
 
 
-@bare_kernel
+@checked_kernel
 def odd_cells(
     text: NDArray[np.uint8], ends: NDArray[np.int64], kinds: NDArray[np.int64], odd: NDArray[np.int64]
 ) -> int:

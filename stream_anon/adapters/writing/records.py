@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.writing.copying import copied
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 
 
-@bare_kernel
+@checked_kernel
 def write_records(
     order: NDArray[np.int64],
     class_of_row: NDArray[np.int32],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import bare_inlined, bare_kernel, checked_inlined
 
 GROWTH = 6
 """The most bytes that a byte of a string takes, beside the two quotes."""
@@ -21,7 +21,7 @@ _HIGHS = -0x7F7F7F7F7F7F7F80  # the highest bit of each byte
 _QUOTES, _BACKSLASHES, _SPACES = _QUOTE * _ONES, _BACKSLASH * _ONES, _SPACE * _ONES
 
 
-@bare_inlined
+@checked_inlined
 def _plain_bytes(word: int) -> int:
     """Return how many of a word's bytes come before the first that is no ASCII, a quote or must be escaped."""
     quote, backslash = word ^ _QUOTES, word ^ _BACKSLASHES
@@ -63,7 +63,12 @@ def letter_bytes(text: NDArray[np.uint8], at: int, stop: int) -> int:
 
 @bare_inlined
 def is_utf8(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, stop: int) -> bool:
-    """Tell whether the bytes from `at` to `stop` are UTF-8."""
+    """Tell whether the bytes from `at` to `stop` are UTF-8; IndexError if they are not within the text.
+
+    The loop is not checked, as that of `put_string`.
+    """
+    if at < 0 or stop > len(words):
+        raise IndexError("a string reaches beyond its text")
     while at < stop:
         if stop - at >= 8 and words[at] & _HIGHS == 0:
             at += 8
@@ -110,13 +115,23 @@ def put_string(
 ) -> int:
     """Write a string in quotes; return the place behind it, -1 if it is not UTF-8.
 
+    Both spans are compared with their arrays once. So what is within the loop is not checked: it reads from `at` to
+    `stop` alone, and takes at most `GROWTH` bytes for each byte.
+
     Parameters
     ----------
     text, words, at, stop
         The string; `words` are those of `text` (`keys.padded_words`).
     out, out_words, place
         Where it is written, with room for `GROWTH` bytes for each of its own, and ten more.
+
+    Raises
+    ------
+    IndexError
+        If the string is not within its text, or there is no room.
     """
+    if at < 0 or stop > len(words) or place < 0 or place + GROWTH * max(stop - at, 0) + 10 > len(out_words):
+        raise IndexError("a string reaches beyond its text or its room")
     out[place] = _QUOTE
     place += 1
     while at < stop:

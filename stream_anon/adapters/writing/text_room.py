@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapped
 from stream_anon.adapters.writing.fractions import FRACTION_BYTES, doubles_of, put_fractions
 from stream_anon.adapters.writing.strings import GROWTH, put_string
-from stream_anon.compiled import bare_inlined
+from stream_anon.compiled import checked_inlined
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.keys import PADDING, padded_words, sealed
 from stream_anon.microdata.texts import Texts
@@ -151,7 +151,7 @@ def readable_bytes(bodies: Texts) -> NDArray[np.uint8]:
     return sealed(bodies.room if bodies.size else np.zeros(2 * len(PADDING), np.uint8))
 
 
-@bare_inlined
+@checked_inlined
 def end_row(
     row: int,
     outcome: int,
@@ -169,7 +169,7 @@ def end_row(
     state[ROW] = row + 1
 
 
-@bare_inlined
+@checked_inlined
 def put_text(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined
+from stream_anon.compiled import checked_inlined
 
 MOST_VARINT = 10
 """The bytes that 64 bits take."""
@@ -14,7 +14,7 @@ _LOWER, _MORE, _BITS, _UPPER_CLEAR = 0x7F, 0x80, 64, 2**57 - 1
 _BYTES = [bytes([number]) for number in range(_LOWER + 1)]
 
 
-@bare_inlined
+@checked_inlined
 def read_varint(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return 64 bits, and the place behind them, -1 if there are none; bits beyond them are dropped."""
     if at < stop and text[at] < _MORE:
@@ -32,7 +32,7 @@ def read_varint(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     return 0, -1
 
 
-@bare_inlined
+@checked_inlined
 def put_varint(number: int, out: NDArray[np.uint8], place: int) -> int:
     """Write 64 bits; return the place behind them."""
     while number & ~_LOWER:
@@ -43,7 +43,7 @@ def put_varint(number: int, out: NDArray[np.uint8], place: int) -> int:
     return place + 1
 
 
-@bare_inlined
+@checked_inlined
 def varint_size(number: int) -> int:
     """Return how many bytes 64 bits take."""
     size = 1

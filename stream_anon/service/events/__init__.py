@@ -37,6 +37,7 @@ from stream_anon.service.events.partitions import (
     PartitionsRevoked,
     PartitionStopped,
     Place,
+    ReadingFault,
     ReadingOrdered,
     RecordsConsumed,
     StandingBy,
@@ -80,6 +81,7 @@ Event = (
     | ReadingOrdered
     | InputSkipped
     | ReadingSlowly
+    | ReadingFault
     | RecordsConsumed
     | WindowProgress
     | WindowPublished
@@ -113,6 +115,7 @@ __all__ = [
     "PartitionsRevoked",
     "Place",
     "ReadinessChanged",
+    "ReadingFault",
     "ReadingOrdered",
     "ReadingSlowly",
     "RecordsConsumed",

@@ -118,6 +118,20 @@ class InputSkipped:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingFault:
+    """A kernel left the bounds of its arrays: a bug, which records may have been made for.
+
+    Parameters
+    ----------
+    start
+        The offset of the first record of the stretch that was read.
+    """
+
+    place: Place
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class RecordsConsumed:
     """A poll brought records, rejected ones included.
 

@@ -15,7 +15,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
-from stream_anon.service.events import Away, InputSkipped, PartitionStopped, RecordsConsumed
+from stream_anon.service.events import Away, InputSkipped, PartitionStopped, ReadingFault, RecordsConsumed
 from stream_anon.service.intake.arrival_times import BrokerTimes
 from stream_anon.service.intake.unlearned import Unlearned
 from stream_anon.service.intake.unread_records import Backlog
@@ -163,7 +163,7 @@ class Reader:
         singly, coerced = codec.read_singly, codec.coerced
         for chunk in chunks:
             begun = self._clock.monotonic()
-            batch = codec.decode(chunk.values, chunk.source, chunk.offsets)
+            batch = self._decoded(chunk)
             decoded = self._clock.monotonic()
             full += self._feed(chunk, batch, now, received)
             decoding += decoded - begun
@@ -173,6 +173,14 @@ class Reader:
             singly, coerced = codec.read_singly - singly, codec.coerced - coerced
             self._tell(RecordsConsumed(records, decoding, adding, singly, coerced))
         return full
+
+    def _decoded(self, chunk: Chunk) -> CodedBatch:
+        codec = self._parts.codec
+        faults = codec.faults
+        batch = codec.decode(chunk.values, chunk.source, chunk.offsets)
+        if codec.faults > faults:
+            self._tell(ReadingFault(self._source.place(chunk.source), int(chunk.offsets[0])))
+        return batch
 
     def _feed(self, chunk: Chunk, batch: CodedBatch, now: float, received: float) -> list[Full]:
         self._times.add(chunk)
@@ -191,6 +199,8 @@ class Reader:
             return  # it will be told again
         if self._is_another_topic:
             return
+        if lost.fault:
+            self._tell(ReadingFault(place, lost.position))
         if self._parts.choices.lost_input == "skip":
             try:
                 first = await self._first_after(lost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
@@ -11,6 +10,7 @@ from stream_anon.adapters.logs import Log
 from stream_anon.ports.schemas import SchemaChange
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
+from stream_anon.service.wiring.few_lines import FewLines
 from stream_anon.service.wiring.vanishing import Vanishing, write_changed
 
 UNPROTECTED = (
@@ -29,38 +29,10 @@ LEDGER_IS_HELD = (
 MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 
-MOST_SCHEMAS, SCHEMAS_WITHIN = 10, 60.0  # lines on schemas that changed, in so many seconds
-
-
-class _Few:
-    """Lets so many lines through in a while, and counts the rest.
-
-    Parameters
-    ----------
-    monotonic
-        Returns seconds.
-    """
-
-    def __init__(self, most: int, within: float, monotonic: Callable[[], float]) -> None:
-        self._within, self._monotonic = within, monotonic
-        self._written: deque[float] = deque(maxlen=most)
-        self._untold = 0
-
-    def untold(self) -> int | None:
-        """Return how many lines were left out since the last one; None if another one must be left out."""
-        now, written = self._monotonic(), self._written
-        if len(written) == written.maxlen and now - written[0] < self._within:
-            self._untold += 1
-            return None
-        written.append(now)
-        untold, self._untold = self._untold, 0
-        return untold
-
-
 def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
     vanishing = Vanishing()
-    few_schemas = _Few(MOST_SCHEMAS, SCHEMAS_WITHIN, monotonic)
+    few_schemas, few_faults = FewLines(monotonic), FewLines(monotonic)
 
     def write(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
         match event:
@@ -123,6 +95,8 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                     start=event.start,
                     end=event.end,
                 )
+            case e.ReadingFault():
+                _write_fault(log, event, few_faults.untold())
             case e.WindowPublished():
                 _write_window(log, event)
                 write_changed(log, vanishing.take(event.released + sum(event.suppressed.values()), event.missing))
@@ -161,6 +135,14 @@ def _write_schema(log: Log, change: SchemaChange, untold: int | None) -> None:
     if untold:
         told["untold"] = untold
     log.warning(Line.SCHEMA_CHANGED, schema=change.schema, readable=change.readable, **told)
+
+
+def _write_fault(log: Log, event: e.ReadingFault, untold: int | None) -> None:
+    if untold is None:
+        return
+    topic, partition = event.place
+    told = {"untold": untold} if untold else {}
+    log.error(Line.READING_FAULT, topic=topic, partition=partition, start=event.start, **told)
 
 
 def _write_stopped(log: Log, event: e.PartitionStopped) -> None:

@@ -60,6 +60,8 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
                 metrics.reading_ordered(event.paused)
             case e.InputSkipped():
                 metrics.input_lost(event.end - event.start)
+            case e.ReadingFault():
+                metrics.reading_fault()
             case e.RecordsConsumed():
                 metrics.consumed(event.records, event.singly, event.coerced)
                 metrics.worked({"decode": event.decoding, "window": event.adding})

@@ -349,6 +349,16 @@ CASES = (
         {"40m": ("j",)},
     ),
     Case(
+        "StreamAnonReadingFault",
+        {
+            'reading_faults_total{instance="one"}': "0x20 1x100",
+            'reading_faults_total{instance="started"}': "_x20 1x100",
+            'reading_faults_total{instance="none"}': "0x120",
+        },
+        {"15m": (), "30m": ("one", "started"), "110m": ()},
+        by="instance",
+    ),
+    Case(
         "StreamAnonUnknownSchemas",
         {
             'dead_letters_total{job="emptied", reason="unknown-schema"}': "0+30x60",

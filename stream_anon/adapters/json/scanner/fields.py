@@ -15,7 +15,7 @@ from stream_anon.adapters.json.scanner.forms import ABSENT, DECIMAL, FALSE, INTE
 from stream_anon.adapters.json.scanner.letters import DIGIT_0, MINUS, POINT
 from stream_anon.adapters.json.scanner.lexing import look_up
 from stream_anon.adapters.json.scanner.tables import MOST_UNITS
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.microdata.keys import span_key
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
@@ -28,7 +28,7 @@ _NULL_WORD = int.from_bytes(_NULL, "little")
 _NULL_LENGTH = len(_NULL)
 
 
-@bare_kernel
+@checked_kernel
 def category_codes(
     words: NDArray[np.int64],
     forms: NDArray[np.int8],
@@ -68,7 +68,7 @@ def category_codes(
         plain[i] &= code >= 0
 
 
-@bare_inlined
+@checked_inlined
 def units_of(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tuple[int, bool]:
     """Return the number at text[start:stop] in units of 10**-wanted, rounded down, and whether it is finer."""
     negative = text[start] == MINUS
@@ -92,7 +92,7 @@ def units_of(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tup
     return int(number * scale), False
 
 
-@bare_kernel
+@checked_kernel
 def number_codes(
     text: NDArray[np.uint8],
     forms: NDArray[np.int8],
@@ -122,7 +122,7 @@ def number_codes(
         plain[i] &= code >= 0
 
 
-@bare_kernel
+@checked_kernel
 def prefix_codes(
     text: NDArray[np.uint8],
     forms: NDArray[np.int8],
@@ -166,7 +166,7 @@ def prefix_codes(
         plain[i] &= code >= 0
 
 
-@bare_kernel
+@checked_kernel
 def individual_keys(
     words: NDArray[np.int64],
     forms: NDArray[np.int8],
@@ -185,7 +185,7 @@ def individual_keys(
             keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
 
 
-@bare_kernel
+@checked_kernel
 def value_keys(
     words: NDArray[np.int64],
     forms: NDArray[np.int8],
@@ -215,7 +215,7 @@ def value_keys(
             keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
 
 
-@bare_kernel
+@checked_kernel
 def judge_passing(
     text: NDArray[np.uint8],
     forms: NDArray[np.int8],
@@ -254,7 +254,7 @@ def judge_passing(
         plain[i] &= sound
 
 
-@bare_kernel
+@checked_kernel
 def copy_passing(
     words: NDArray[np.int64],
     forms: NDArray[np.int8],

@@ -21,7 +21,7 @@ from stream_anon.adapters.json.scanner.letters import (
     UPPER_A,
     UPPER_Z,
 )
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.errors import Unfit
 from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys, text_keys
@@ -41,25 +41,25 @@ _NUMERALS = 32  # hexadecimal ones of a UUID
 _HYPHENATED = 36
 
 
-@bare_inlined
+@checked_inlined
 def lower_case(letter: int) -> int:
     """Return an ASCII letter in lower case, any other byte as it is."""
     return letter + CASE if UPPER_A <= letter <= UPPER_Z else letter
 
 
-@bare_inlined
+@checked_inlined
 def is_numeral(letter: int) -> bool:
     """Tell whether a byte is a hexadecimal numeral."""
     return DIGIT_0 <= letter <= DIGIT_9 or LOWER_A <= lower_case(letter) <= LOWER_F
 
 
-@bare_inlined
+@checked_inlined
 def is_blank(letter: int) -> bool:
     """Tell whether a byte is a blank or a control character."""
     return letter <= BLANK or letter == DELETE
 
 
-@bare_kernel
+@checked_kernel
 def uuid_start(text: NDArray[np.uint8], start: int, stop: int, urn: NDArray[np.uint8]) -> int:
     """Return the place of the first numeral if `text` from `start` to `stop` is a UUID, else -1."""
     at, end = start, stop
@@ -84,7 +84,7 @@ def uuid_start(text: NDArray[np.uint8], start: int, stop: int, urn: NDArray[np.u
     return at
 
 
-@bare_kernel
+@checked_kernel
 def fold_id(
     text: NDArray[np.uint8],
     start: int,
@@ -118,7 +118,7 @@ def fold_id(
     return filled
 
 
-@bare_kernel
+@checked_kernel
 def fold_ids(
     text: NDArray[np.uint8],
     forms: NDArray[np.int8],

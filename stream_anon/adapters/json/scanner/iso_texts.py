@@ -10,7 +10,7 @@ from stream_anon.adapters.json.scanner.forms import ABSENT, NULL, ODD, STRING
 from stream_anon.adapters.json.scanner.letters import BLANK, COLON, COMMA, DIGIT_0, DIGIT_9, MINUS, PLUS, POINT
 from stream_anon.adapters.json.scanner.moments import MomentArrays, code_at
 from stream_anon.adapters.writing.numbers import NO_DAY, day_of
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
 _UPPER_T, _LOWER_T, _UPPER_Z, _LOWER_Z = b"TtZz"
@@ -20,7 +20,7 @@ _MOST_FRACTION = 12  # digits
 NO_MOMENT, OWN_CLOCK, INSTANT = range(3)
 
 
-@bare_inlined
+@checked_inlined
 def _two(text: NDArray[np.uint8], at: int, most: int) -> int:
     """Return the number that two digits make, -1 if they are none or make more than `most`."""
     high, low = np.int64(text[at]) - DIGIT_0, np.int64(text[at + 1]) - DIGIT_0
@@ -30,7 +30,7 @@ def _two(text: NDArray[np.uint8], at: int, most: int) -> int:
     return number if number <= most else -1
 
 
-@bare_kernel
+@checked_kernel
 def iso_seconds(text: NDArray[np.uint8], start: int, stop: int, with_time: bool) -> tuple[int, int, int]:
     """Return what `calendar.moments.iso_moment` reads of a text: the seconds from 1970 to what its clock shows.
 
@@ -87,7 +87,7 @@ def iso_seconds(text: NDArray[np.uint8], start: int, stop: int, with_time: bool)
     return seconds, offset if ahead else -offset, INSTANT
 
 
-@bare_kernel
+@checked_kernel
 def iso_codes(
     text: NDArray[np.uint8],
     forms: NDArray[np.int8],

@@ -26,7 +26,7 @@ from stream_anon.adapters.json.scanner.letters import (
     TAB,
 )
 from stream_anon.adapters.json.scanner.tables import FACTOR
-from stream_anon.compiled import bare_inlined
+from stream_anon.compiled import checked_inlined
 from stream_anon.microdata.keys import tail_bits
 
 ONES = 0x0101010101010101
@@ -37,13 +37,13 @@ _BLANKS = BLANK * ONES
 _LOWER_HALF = 0xFFFFFFFF
 
 
-@bare_inlined
+@checked_inlined
 def is_blank(byte: int) -> bool:
     """Tell whether a byte is what JSON calls white space."""
     return byte == BLANK or byte == NEWLINE or byte == RETURN or byte == TAB
 
 
-@bare_inlined
+@checked_inlined
 def past_blanks(text: NDArray[np.uint8], at: int, end: int) -> int:
     """Return the first place from `at` on that holds no blank."""
     while at < end and text[at] <= BLANK and is_blank(text[at]):
@@ -51,7 +51,7 @@ def past_blanks(text: NDArray[np.uint8], at: int, end: int) -> int:
     return at
 
 
-@bare_inlined
+@checked_inlined
 def past_digits(text: NDArray[np.uint8], at: int, end: int) -> int:
     """Return the first place from `at` on that holds no digit."""
     while at < end and DIGIT_0 <= text[at] <= DIGIT_9:
@@ -59,7 +59,7 @@ def past_digits(text: NDArray[np.uint8], at: int, end: int) -> int:
     return at
 
 
-@bare_inlined
+@checked_inlined
 def past_number(text: NDArray[np.uint8], at: int, end: int) -> tuple[int, int, int]:
     """Return a number's form, where its span ends (see `forms`), and the place behind it, -1 if it is none."""
     negative = text[at] == MINUS
@@ -95,7 +95,7 @@ def past_number(text: NDArray[np.uint8], at: int, end: int) -> tuple[int, int, i
     return form, at if form == ODD else stop, at
 
 
-@bare_inlined
+@checked_inlined
 def past_plain(words: NDArray[np.int64], at: int, end: int) -> int:
     """Return the first place from `at` on that holds a quote, a backslash or a control character.
 
@@ -114,7 +114,7 @@ def past_plain(words: NDArray[np.int64], at: int, end: int) -> int:
     return at
 
 
-@bare_inlined
+@checked_inlined
 def look_up(
     words: NDArray[np.int64],
     start: int,
@@ -148,7 +148,7 @@ def look_up(
     return -1
 
 
-@bare_inlined
+@checked_inlined
 def is_at(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -169,7 +169,7 @@ def is_at(
     return left <= 8 and bool(words[at] & tail_bits(left) == labels[label])
 
 
-@bare_inlined
+@checked_inlined
 def is_word(words: NDArray[np.int64], at: int, end: int, word: int, length: int) -> bool:
     """Tell whether a word of at most eight letters stands at `at`; `word` is its letters, little end first."""
     return at + length <= end and bool(words[at] & tail_bits(length) == word)

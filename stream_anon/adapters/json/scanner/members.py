@@ -43,11 +43,11 @@ from stream_anon.adapters.json.scanner.skipping import (
     unescaped_key,
 )
 from stream_anon.adapters.json.scanner.tables import WHOLE_VALUE
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.microdata.keys import tail_bits
 
 
-@bare_inlined
+@checked_inlined
 def _past_string(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> tuple[int, bool]:
     """Return where the closing quote of a string stands, -1 if it is none, and whether it holds escapes."""
     at = past_plain(words, at, end)
@@ -58,7 +58,7 @@ def _past_string(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end
     return -1, False
 
 
-@bare_inlined
+@checked_inlined
 def _past_value(
     text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, field: int
 ) -> tuple[int, int, int, int]:
@@ -91,7 +91,7 @@ def _past_value(
     return OTHER, start, start, -1
 
 
-@bare_inlined
+@checked_inlined
 def _stands_again(words: NDArray[np.int64], at: int, end: int, start: int, stop: int) -> bool:
     """Tell whether the bytes from `start` to `stop`, at least one, stand at `at` again."""
     if start >= stop or at + stop - start > end:
@@ -104,7 +104,7 @@ def _stands_again(words: NDArray[np.int64], at: int, end: int, start: int, stop:
     return bool(((words[at] ^ words[start]) & tail_bits(stop - start)) == 0)
 
 
-@bare_kernel
+@checked_kernel
 def find_members(
     text: NDArray[np.uint8],
     words: NDArray[np.int64],

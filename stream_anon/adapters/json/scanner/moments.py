@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stream_anon.adapters.json.scanner import tables as t
 from stream_anon.adapters.json.scanner.fields import units_of
 from stream_anon.adapters.json.scanner.forms import ABSENT, DECIMAL, INTEGER, NULL, ODD
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.microdata.domains.reading import ByMoment
 
 MomentArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]
@@ -26,7 +26,7 @@ def moment_arrays(moments: ByMoment | None) -> MomentArrays:
     return moments.begins, moments.codes, moments.anchors, moments.unit
 
 
-@bare_inlined
+@checked_inlined
 def code_at(number: int, moments: MomentArrays) -> int:
     """Return the code of a moment, -1 if it has none; O(log stretches)."""
     begins, firsts, anchors, unit = moments
@@ -42,7 +42,7 @@ def code_at(number: int, moments: MomentArrays) -> int:
     return int(firsts[low - 1] + (number - anchors[low - 1]) // unit)
 
 
-@bare_kernel
+@checked_kernel
 def moment_codes(
     text: NDArray[np.uint8],
     forms: NDArray[np.int8],

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.json.scanner.forms import NULL, STRING
 from stream_anon.adapters.json.scanner.lexing import look_up
-from stream_anon.compiled import bare_kernel
+from stream_anon.compiled import checked_kernel
 
 
-@bare_kernel
+@checked_kernel
 def clear_nulls(
     words: NDArray[np.int64],
     forms: NDArray[np.int8],

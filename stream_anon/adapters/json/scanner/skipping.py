@@ -30,7 +30,7 @@ from stream_anon.adapters.json.scanner.letters import (
     SLASH,
 )
 from stream_anon.adapters.json.scanner.lexing import is_blank, is_word, past_blanks, past_number, past_plain
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import checked_inlined, checked_kernel
 
 MOST_NESTED = 40  # levels; together with those of declared parents no more than a record may have
 
@@ -47,7 +47,7 @@ _LONGEST_LETTER = 4  # bytes in UTF-8
 KEY_ROOM = 2 * _LONGEST_LETTER  # bytes that `unescaped_key` needs beyond the longest declared key
 
 
-@bare_inlined
+@checked_inlined
 def _unit(text: NDArray[np.uint8], at: int, end: int) -> int:
     """Return the number of an escape that begins with a backslash and a `u` at `at`, -1 if it is none."""
     if at + _ESCAPE > end or text[at] != BACKSLASH or text[at + 1] != LOWER_U:
@@ -64,7 +64,7 @@ def _unit(text: NDArray[np.uint8], at: int, end: int) -> int:
     return int(unit)
 
 
-@bare_kernel
+@checked_kernel
 def skipped_text(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> int:
     """Return where a string's closing quote stands, -1 if it is none.
 
@@ -96,7 +96,7 @@ def skipped_text(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end
             return -1
 
 
-@bare_kernel
+@checked_kernel
 def unescaped_key(text: NDArray[np.uint8], start: int, stop: int, room: NDArray[np.uint8]) -> int:
     """Write a key without its escapes; return its length, -1 if it is longer than any declared key.
 
@@ -149,7 +149,7 @@ def unescaped_key(text: NDArray[np.uint8], start: int, stop: int, room: NDArray[
     return filled
 
 
-@bare_inlined
+@checked_inlined
 def _skipped_scalar(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> int:
     """Return where a string, a number, true, false or null ends, -1 if it is none of them."""
     first = text[at]
@@ -163,7 +163,7 @@ def _skipped_scalar(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, 
     return at + 5 if is_word(words, at, end, FALSE_WORD, 5) else -1
 
 
-@bare_kernel
+@checked_kernel
 def skipped_nest(text: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int) -> int:
     """Return where an array or object ends, -1 if it is none or a closer look must tell.
 

@@ -24,11 +24,11 @@ _TRANSACTIONAL, _CONTROL = 16, 32  # of the attributes
 
 
 class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
-    """A batch is not sound; `after` is the offset behind it."""
+    """A batch is not sound; `after` is the offset behind it, and a `fault` is a kernel's, which left its bounds."""
 
-    def __init__(self, after: int) -> None:
+    def __init__(self, after: int, *, fault: bool = False) -> None:
         super().__init__()
-        self.after = after
+        self.after, self.fault = after, fault
 
 
 class Fetched:

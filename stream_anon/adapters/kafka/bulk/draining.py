@@ -43,9 +43,12 @@ class Unreadable:
     ----------
     after
         The offset behind the unreadable batch, if its head tells.
+    fault
+        Whether a kernel left its bounds, which is a bug.
     """
 
     after: int | None = None
+    fault: bool = False
 
     def __len__(self) -> int:
         return 0
@@ -114,7 +117,7 @@ def _drain(fetched: fetcher.FetchResult, max_records: int | None = None) -> Reco
         records = unread.take(max_records)
     except Exception as error:  # noqa: BLE001 - on a malformed batch the client may raise anything
         fetched._partition_records = None  # noqa: SLF001
-        return Unreadable(error.after if isinstance(error, UnreadableBatch) else None)
+        return Unreadable(error.after, error.fault) if isinstance(error, UnreadableBatch) else Unreadable()
     fetched._update_position()  # noqa: SLF001
     if unread.exhausted:
         fetched._partition_records = None  # noqa: SLF001

@@ -4,7 +4,8 @@ A batch is a head of 61 bytes and its records; each record is its length, attrib
 and offset to the head's, key, value and headers, with all numbers as zigzag varints. The kernels never guess: where
 the bytes do not fit, they say how far they came, and the client's own reader takes the rest.
 
-The kernels of this file are compiled into no other file's, nor those into these.
+The kernels of this file are compiled into no other file's, nor those into these. What reads is checked; what writes
+takes room that `PackedBatch` has counted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined, bare_kernel
+from stream_anon.compiled import bare_inlined, bare_kernel, checked_inlined, checked_kernel
 from stream_anon.ports.headers import REFUSED
 
 HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
@@ -56,7 +57,7 @@ def _crc_tables() -> NDArray[np.int64]:
 CRC_TABLES = _crc_tables()
 
 
-@bare_inlined
+@checked_inlined
 def _crc(data: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, tables: NDArray[np.int64]) -> int:
     """Return the CRC-32C of the bytes from `at` to `end`."""
     rest = 0xFFFFFFFF
@@ -79,7 +80,7 @@ def _crc(data: NDArray[np.uint8], words: NDArray[np.int64], at: int, end: int, t
     return rest ^ 0xFFFFFFFF
 
 
-@bare_inlined
+@checked_inlined
 def _big(data: NDArray[np.uint8], at: int, width: int) -> int:
     """Return the number of `width` bytes at a place, big end first, with its sign."""
     value = np.int64(data[at])
@@ -90,7 +91,7 @@ def _big(data: NDArray[np.uint8], at: int, width: int) -> int:
     return int(value)
 
 
-@bare_inlined
+@checked_inlined
 def _varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """Return a zigzag varint and the place behind it, -1 if it does not end."""
     value, shift = np.int64(0), 0
@@ -104,7 +105,7 @@ def _varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
-@bare_inlined
+@checked_inlined
 def _short_varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """Return a zigzag varint of 32 bits and the place behind it, -1 if it does not end with its fifth byte.
 
@@ -122,7 +123,7 @@ def _short_varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]
     return 0, -1
 
 
-@bare_kernel
+@checked_kernel
 def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
     """Find how far whole batches of format 2 without compression reach, from one at `at` on.
 
@@ -152,7 +153,7 @@ def survey(data: NDArray[np.uint8], at: int, found: NDArray[np.int64]) -> None:
     found[0], found[1] = at, records
 
 
-@bare_inlined
+@checked_inlined
 def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint8]) -> tuple[int, int]:
     """Return where the value of the last header with a name begins and ends; -1 without one."""
     begin = end = -1
@@ -176,7 +177,7 @@ def _header(data: NDArray[np.uint8], at: int, stop: int, wanted: NDArray[np.uint
     return begin, end
 
 
-@bare_inlined
+@checked_inlined
 def _put_headers(
     data: NDArray[np.uint8],
     at: int,
@@ -212,7 +213,7 @@ def _put_headers(
     return filled
 
 
-@bare_inlined
+@checked_inlined
 def _read(
     data: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -282,7 +283,7 @@ def _read(
     return at == end
 
 
-@bare_kernel
+@checked_kernel
 def read_run(
     data: NDArray[np.uint8],
     words: NDArray[np.int64],
@@ -345,7 +346,7 @@ def read_run(
         at = stop
 
 
-@bare_inlined
+@checked_inlined
 def _put_spans(
     data: NDArray[np.uint8], at: int, stop: int, before: int, last_offset: int, spans: NDArray[np.int64]
 ) -> bool:
@@ -367,7 +368,7 @@ def _put_spans(
     return at < stop  # headers have a count
 
 
-@bare_kernel
+@checked_kernel
 def read_spans(
     data: NDArray[np.uint8],
     end: int,

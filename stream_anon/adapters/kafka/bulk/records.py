@@ -92,8 +92,18 @@ class Records:
         )
 
 
+class KernelFaultError(Exception):
+    """A kernel left its bounds."""
+
+
 class RecordColumns:
-    """Room for the records of a stretch of bytes, and the records that were found."""
+    """Room for the records of a stretch of bytes, and the records that were found.
+
+    Attributes
+    ----------
+    fault
+        Whether the kernel left its bounds, which is a bug.
+    """
 
     def __init__(self, count: int, size: int, wanted: int, headers: HeaderRule = NO_HEADERS) -> None:
         room = np.empty(size + len(PADDING), np.uint8)
@@ -106,16 +116,20 @@ class RecordColumns:
             np.empty(count, np.bool_),
         )
         self._headers = header_table(headers)
+        self.fault = False
         self.found = np.zeros(4, np.int64)
         self.found[kernels.NEXT] = wanted
 
     def read(self, data: bytes, at: int, end: int, *, checked: bool) -> bool:
         """Read batches of `data`, which ends in `PADDING`; return whether they are sound."""
-        text = np.frombuffer(data, np.uint8)
-        kernels.read_run(
-            text, padded_words(data), at, end, checked, kernels.CRC_TABLES, *self.arrays, *self._headers, self.found
-        )
-        return not self.found[kernels.BROKEN]
+        text, words = np.frombuffer(data, np.uint8), padded_words(data)
+        try:
+            kernels.read_run(
+                text, words, at, end, checked, kernels.CRC_TABLES, *self.arrays, *self._headers, self.found
+            )
+        except IndexError:
+            self.fault = True
+        return not (self.fault or self.found[kernels.BROKEN])
 
     @property
     def next(self) -> int:

@@ -12,7 +12,7 @@ from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, UnreadableBatch, next_offset
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
 from stream_anon.adapters.kafka.bulk.old_batches import OldBatch
-from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
+from stream_anon.adapters.kafka.bulk.records import KernelFaultError, RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING
@@ -117,8 +117,9 @@ class Unread(Batches):
             return True
         try:
             return self._read_one(*head)
-        except Exception:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            raise UnreadableBatch(max(self._reached, next_offset(head[0]))) from None
+        except Exception as error:  # noqa: BLE001 - on malformed bytes libraries raise what they like
+            after = max(self._reached, next_offset(head[0]))
+            raise UnreadableBatch(after, fault=isinstance(error, KernelFaultError)) from None
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
@@ -148,7 +149,7 @@ class Unread(Batches):
         whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
         columns = RecordColumns(count, len(section), self._reached, self._headers)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
-            raise UnsoundError
+            raise KernelFaultError if columns.fault else UnsoundError
         self._at = end
         self._keep(columns)
         return True

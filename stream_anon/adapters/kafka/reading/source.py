@@ -239,7 +239,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         number = self._numbers.get(place, -1)
         if number not in self._next:  # fetched for an earlier assignment
             return []
-        lost = Lost(number, self._next[number], unreadable=True, after=found.after)
+        lost = Lost(number, self._next[number], unreadable=True, after=found.after, fault=found.fault)
         before, fetches = self._unread.get(number, (None, 0))
         fetches = fetches + 1 if before == lost else 1
         self._unread[number] = lost, fetches

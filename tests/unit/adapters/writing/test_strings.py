@@ -2,9 +2,12 @@ import json
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from stream_anon.adapters.writing.copying import copied
 from stream_anon.adapters.writing.strings import GROWTH, is_utf8, put_string
 from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.keys import PADDING, padded_words
@@ -43,3 +46,29 @@ def test_what_python_decodes_is_utf_8_and_nothing_else(raw: bytes) -> None:
     out = np.zeros(GROWTH * len(text) + 16, np.uint8)
     assert sound(text, padded_words(text), len(raw)) == expected
     assert (string(text, padded_words(text), len(raw), out, padded_words(out)) >= 0) == expected
+
+
+@bare_kernel
+def string_between(
+    text: Any, words: Any, at: int, stop: int, out: Any, out_words: Any, place: int
+) -> tuple[bool, int, int]:
+    return (
+        is_utf8(text, words, at, stop),
+        put_string(text, words, at, stop, out, out_words, place),
+        copied(words, at, stop, out_words, place),
+    )
+
+
+def test_no_string_is_read_or_written_beyond_its_text_and_the_room_for_it() -> None:
+    text = np.frombuffer(b"0123456789" + PADDING, np.uint8)
+    out = np.zeros(GROWTH * 10 + 10 + 7, np.uint8)
+
+    def written(at: int, stop: int, place: int, room: NDArray[np.uint8] = out) -> tuple[bool, int, int]:
+        return string_between(text, padded_words(text), at, stop, room, padded_words(room), place)
+
+    assert written(0, 10, 0) == (True, 12, 10)
+    for at, stop, place in ((-1, 10, 0), (0, 12, 0), (0, 2**40, 0), (0, 10, -1), (0, 10, 1), (3, 2, 2**40)):
+        with pytest.raises(IndexError, match="reaches beyond"):
+            written(at, stop, place)
+    with pytest.raises(IndexError, match="reaches beyond"):
+        written(0, 10, 0, out[:-1])

@@ -80,6 +80,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.PartitionStopped(("people", 3), "rewound", "the committed offset 5 lies below the ledger's 9"),
     e.InputSkipped(("people", 0), 10, 25),
     e.ReadingSlowly(("a.b.c",)),
+    e.ReadingFault(("people", 1), 9),
     e.RecordsConsumed(100, singly=3),
     e.WindowProgress(90, 1000.0, 1002.0, False, True, 12),
     PUBLISHED,
@@ -506,6 +507,18 @@ def test_of_many_schemas_that_changed_ten_a_minute_are_told_and_the_rest_is_coun
     seen.tell(e.SchemaSeen(SchemaChange("30", lacking=("city",))))
     assert (seen.lines[-1]["schema"], seen.lines[-1]["untold"]) == ("30", 20)
     assert seen.value("schema_changes_total", change="lacking") == 31
+
+
+def test_of_many_reading_faults_ten_a_minute_are_told_and_all_are_counted() -> None:
+    seen = Observed()
+    for offset in range(30):
+        seen.tell(e.ReadingFault(("people", 1), offset))
+    assert [line["start"] for line in seen.lines] == [*range(10)]
+    seen.now += 60
+    seen.tell(e.ReadingFault(("people", 1), 30))
+    line = seen.lines[-1]
+    assert (line["event"], line["level"], line["partition"], line["untold"]) == ("reading-fault", "error", 1, 20)
+    assert seen.value("reading_faults_total") == 31
 
 
 def test_unknown_schemas_are_told_by_their_ids() -> None:

@@ -18,13 +18,14 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.bulk import large_batches, unpacking
+from stream_anon.adapters.kafka.bulk import large_batches, record_kernels, unpacking
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, _drain, _result, drain_in_batches
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
+from stream_anon.microdata.keys import PADDING
 from tests.support.clock import ticking
 
 PLACE = TopicPartition("t", 0)
@@ -417,6 +418,45 @@ async def test_a_partition_that_cannot_be_read_keeps_back_no_record_of_another()
     answer = await client.fetched_records((), 0, 10)
     assert {place: len(part) for place, part in answer.items()} == {places[0]: 1, places[1]: 0, places[2]: 1}
     assert answer[places[1]] == Unreadable(1)
+
+
+def _uncompressed(offset: int, value: bytes) -> bytes:
+    batch = _builder(0, -1)
+    batch.append(0, 5, None, value, [])
+    return stamped(bytes(batch.build()), offset)
+
+
+def test_a_batch_that_makes_the_kernel_leave_its_bounds_is_told_as_such_and_those_around_it_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = record_kernels.read_run
+
+    def faulty(data: Any, words: Any, at: int, end: int, *others: Any) -> None:
+        if b"poison" in data[at:end].tobytes():
+            raise IndexError("index is out of bounds")
+        read(data, words, at, end, *others)
+
+    monkeypatch.setattr(record_kernels, "read_run", faulty)
+    texts = (b"a", b"b", b"poison", b"c")
+    data = b"".join(_uncompressed(offset, value) for offset, value in enumerate(texts))
+    fetched = bulk(data, 0)
+    assert list(fetched.getall(10).values) == [b"a", b"b"]
+    assert fetched.getall(10) == Unreadable(3, fault=True)
+    assert list(bulk(_uncompressed(3, b"c"), 3).getall(10).values) == [b"c"]
+
+
+def test_a_batch_that_is_only_damaged_is_no_fault_of_a_kernel() -> None:
+    data = bytearray(_uncompressed(0, b"a"))
+    data[-2] ^= 1
+    assert unreadable(bulk(bytes(data), 0)) == Unreadable(1)
+
+
+def test_records_beyond_the_room_that_was_made_for_them_are_refused() -> None:
+    data = _uncompressed(0, b"abc" * 50)
+    for count, size in ((0, len(data)), (1, 100)):
+        columns = RecordColumns(count, size, 0)
+        assert not columns.read(data + PADDING, 0, len(data), checked=False)
+        assert columns.fault
 
 
 def test_paused_partition_gives_no_records() -> None:
