@@ -1,8 +1,9 @@
 """Before a policy takes over an output: what was promised last, and which of the promises would be weaker.
 
-The newest certificates tell it. Each names a policy document, which travels beside them and holds all promises. If
-the document is not among the newest records, as with certificates of version 1, the heads of certificates still
-name what was asked, and their classes name the quasi-identifiers.
+The newest certificates tell it. Each names a policy document, which travels beside them and holds what a reader of
+the output could check; the certificate itself tells the engine and the terms. If the document is not among the
+newest records, as with certificates of version 1, the heads of certificates still name what was asked and who was
+counted, and their classes name the quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
-from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.promises import promises_of, stated_by, stated_in
 from stream_anon.privacy.weakening import Weakening, weakened
 
 KEY = "privacy.accept_weaker"
 # How many of the newest offsets are looked at, tried in turn until one holds a certificate: the last offsets of a
 # partition may be markers of transactions.
 _NEWEST: tuple[int | None, ...] = (128, 4096, None)
+_UNTOLD = (
+    "of the policy before are not told, since an older release wrote its certificates: compare input.null_values, "
+    "accept_linkable, engine.seed and window, or publish a window under that policy with this release first"
+)
 _MOST_BYTES = 128 * 1024 * 1024
 _WITHIN = 20.0
 
@@ -92,13 +97,17 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     if not parts:
         return None
     newest = max(parts, key=lambda part: (part.revision, part.closed))
+    stated = stated_in(newest)
     with suppress(CertificateError):
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
         if document.promises == newest.promises:
-            return Before(newest.policy, newest.revision, newest.closed, promises_of(document.policy()))
+            promises = promises_of(document.policy()) | stated
+            return Before(newest.policy, newest.revision, newest.closed, promises)
     alike = (part for part in parts if part.policy == newest.policy)
     names = {name for part in alike for each in part.classes for name in each.values}
-    promises: dict[str, Any] = {"asked": msgspec.to_builtins(newest.asked)}
+    promises = {"asked": msgspec.to_builtins(newest.asked), **stated}
+    if newest.individual is not msgspec.UNSET:
+        promises["individual"] = msgspec.to_builtins(newest.individual)
     if names:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
     return Before(newest.policy, newest.revision, newest.closed, promises, known=newest.promises is None)
@@ -108,10 +117,12 @@ def weaker_than(policy: Policy, before: Before | None) -> tuple[Weakening, ...]:
     """Return the promises of a policy that are weaker than those made last."""
     if before is None or before.policy == policy.digest:
         return ()
-    weaker = weakened(before.promises, promises_of(policy))
-    if before.known:
-        return weaker
-    return (*weaker, Weakening("promises", "what was promised cannot be read: the policy document is gone"))
+    weaker = weakened(before.promises, stated_by(policy))
+    if not before.known:
+        weaker += (Weakening("promises", "what was promised cannot be read: the policy document is gone"),)
+    if "terms" not in before.promises:
+        weaker += (Weakening("terms", _UNTOLD),)
+    return weaker
 
 
 def is_accepted(policy: Policy, accepted: str) -> bool:

@@ -11,9 +11,17 @@ import pytest
 from stream_anon.errors import SettingsError
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass, asked_of
+from stream_anon.privacy.certificate import (
+    SCHEMA_VERSION,
+    Achieved,
+    Certificate,
+    CertifiedClass,
+    asked_of,
+    individual_of,
+    terms_of,
+)
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.promises import stated_by
 from stream_anon.service.starting.rollout import Before, before_of, refuse_weaker, rollout_findings, weaker_than
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
@@ -50,6 +58,8 @@ def _certificate(policy: Policy, second: int = 0, **values: Any) -> bytes:
         inputs=[],
         classes=classes,
         revision=policy.revision,
+        individual=individual_of(policy),
+        terms=terms_of(policy),
     )
     return msgspec.json.encode(certificate)
 
@@ -84,13 +94,54 @@ def test_the_policy_document_beside_certificates_tells_all_that_was_promised(tmp
 
     before = before_of([*document.parts(), named])
     assert before is not None
-    assert before.promises == promises_of(old)
+    assert before.promises == stated_by(old)
     assert weaker_than(old, before) == ()
 
     without = before_of([named])
     assert without is not None
     assert not without.known
     assert "promises" in {each.place for each in weaker_than(_policy(tmp_path, k=6), without)}
+
+
+def _without(certificate: bytes, *keys: str) -> bytes:
+    """Return a certificate as an older release wrote it."""
+    told = msgspec.json.decode(certificate)
+    return msgspec.json.encode({key: value for key, value in told.items() if key not in keys})
+
+
+def test_terms_that_certificates_of_an_older_release_do_not_tell_are_asked_for_once(tmp_path: Path) -> None:
+    old, stricter = _policy(tmp_path, k=5), _policy(tmp_path, k=6)
+    document = PolicyDocument.of(old)
+    named = msgspec.json.encode(msgspec.json.decode(_certificate(old)) | {"promises": document.promises})
+
+    untold = before_of([*document.parts(), _without(named, "terms", "individual")])
+    told = before_of([*document.parts(), named])
+
+    assert [each.place for each in weaker_than(stricter, untold)] == ["terms"]
+    assert weaker_than(old, untold) == weaker_than(stricter, told) == ()
+
+
+def test_who_was_counted_and_the_terms_are_known_where_the_policy_document_is_gone(tmp_path: Path) -> None:
+    old = _policy(tmp_path)
+    sections: dict[str, dict[str, Any]] = {
+        "attributes": {"person": {"role": "identifier", "path": ["event"]}},
+        "window": {"max_records_per_individual": 101},
+    }
+    read_elsewhere = load_policy(write_policy(tmp_path, **sections))
+
+    before = before_of([_certificate(old, **{"age": 1, "home.city": "Oslo"})])
+
+    assert [each.place for each in weaker_than(read_elsewhere, before)] == [
+        "privacy.individual",
+        "window.max_records_per_individual",
+    ]
+
+
+def test_another_engine_is_seen_in_certificates_of_an_older_release_too(tmp_path: Path) -> None:
+    before = before_of([_without(_certificate(_policy(tmp_path)), "terms", "individual")])
+    mondrian = load_policy(write_policy(tmp_path, engine={"name": "mondrian"}))
+
+    assert {each.place for each in weaker_than(mondrian, before)} == {"engine.name", "terms"}
 
 
 def test_a_lower_k_is_refused_with_the_line_that_accepts_it(tmp_path: Path) -> None:
