@@ -17,7 +17,6 @@ from stream_anon.microdata.policy import EVERY_RECORD
 _PUBLISHED = {"quasi-identifier": 1, "sensitive": 2, "insensitive": 3}  # the higher, the less is protected
 _NEVER = 0
 _CRITERIA = {criterion.name: criterion for criterion in CRITERIA}
-_OF_WINDOW = ("t_closeness", "delta_disclosure", "beta_likeness")  # compare a class with its window
 _HOLD = "would be hold: the time of publication then tells when those came for whom it waited"
 
 
@@ -123,7 +122,12 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
 def _window(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     """Compare the size of windows where classes are compared with theirs: less is asked by a smaller one."""
     asked = [
-        {name for spread in each["asked"]["sensitive"].values() for name in _OF_WINDOW if spread.get(name)}
+        {
+            name
+            for spread in each["asked"]["sensitive"].values()
+            for name, one in _CRITERIA.items()
+            if one.of_window and spread.get(name)
+        }
         for each in (before, after)
     ]
     both = sorted(set.intersection(*asked))

@@ -215,7 +215,7 @@ NO_PROMISE = {
     "kafka.updates": "which records are read",
     "kafka.output_envelope": "how records are written",
     "kafka.lost_input": "whether a run goes on",
-    "kafka.delivery": "how often a record is published: at-least-once must be written out, certificates name it",
+    "kafka.delivery": "no setting of a policy: compared where a service starts, see test_rollout.py",
     "kafka.development": "how durable topics are",
     "kafka.max_record_bytes": "which records are rejected",
     "kafka.session_timeout": "when another worker takes over",

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.policy import Policy
@@ -537,3 +539,22 @@ def test_terms_that_one_side_does_not_tell_are_not_compared(tmp_path: Path) -> N
     untold = {key: value for key, value in told.items() if key not in ("terms", "engine")}
     places = [each.place for each in weakened(untold, loose)]
     assert places == ["privacy.above_max_suppressed"]
+
+
+_SMALL = st.integers(2, 4)
+_TERMS = st.fixed_dictionaries(
+    dict.fromkeys(("max_records", "max_delay", "max_records_per_individual"), _SMALL),
+    optional={
+        "null_values": st.sampled_from(["sha256:a", "sha256:b"]),
+        "linkable": st.sampled_from([["dose"], ["note"], ["dose", "note"]]),
+        "replayable": st.just(True),
+        "shortfall": st.just("hold"),
+    },
+)
+
+
+@given(_TERMS, _TERMS)
+def test_no_change_of_terms_is_unseen_in_both_directions(one: dict[str, Any], other: dict[str, Any]) -> None:
+    close = _bare({}, {"income": {"t_closeness": {"t": 0.3, "distance": "equal"}}})
+    one, other = close | {"terms": one}, close | {"terms": other}
+    assert bool(weakened(one, other) or weakened(other, one)) == (one != other)
