@@ -72,7 +72,7 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         for name, attribute in after["attributes"].items():
             yield from _attribute(f"attributes.{name}", before["attributes"].get(name), attribute, whole=whole)
     yield from _held(before, after)
-    if "engine" in before and after.get("engine", before["engine"]) != before["engine"]:
+    if "engine" in before and "engine" in after and before["engine"] != after["engine"]:
         text = f"was {before['engine']} and would be {after['engine']}: classes of each tell other things"
         yield Weakening("engine.name", text)
     if "terms" in before and "terms" in after:
@@ -84,7 +84,7 @@ def _individual(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weak
     """Compare where ids are read from, whatever they are called, and how they are spelt."""
     if had["field"] == EVERY_RECORD:
         return
-    if has.get("path") != had["path"]:
+    if has.get("path") != had.get("path"):
         words = f"was {_in_words(had)} and would be {_in_words(has)}: others are counted"
         yield Weakening("privacy.individual", words)
     elif lost := [step for step in had.get("normalize", ()) if step not in has.get("normalize", ())]:
@@ -115,27 +115,22 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
     if has.get("null_values") != had.get("null_values"):
         yield Weakening("input.null_values", "would be other texts: other ids and values count as missing")
     for name in sorted(set(has.get("linkable", ())).difference(had.get("linkable", ()))):
-        text = "would be true: values that few people have may pass"
-        yield Weakening(f"attributes.{name}.accept_linkable", text)
+        yield Weakening(f"attributes.{name}.accept_linkable", "would be true: values that few people have may pass")
 
 
 def _window(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     """Compare the size of windows where classes are compared with theirs: less is asked by a smaller one."""
-    asked = [
-        {
-            name
-            for spread in each["asked"]["sensitive"].values()
-            for name, one in _CRITERIA.items()
-            if one.of_window and spread.get(name)
-        }
-        for each in (before, after)
-    ]
-    both = sorted(set.intersection(*asked))
+    both = sorted(_of_window(before) & _of_window(after))
     for key in ("max_records", "max_delay"):
         old, new = before["terms"][key], after["terms"][key]
         if both and new < old:
             text = f"{_fell(old, new)}: {', '.join(both)} would compare classes with fewer records"
             yield Weakening(f"window.{key}", text)
+
+
+def _of_window(promises: Mapping[str, Any]) -> set[str]:
+    spreads = promises["asked"]["sensitive"].values()
+    return {name for spread in spreads for name in spread if spread[name] and _CRITERIA[name].of_window}
 
 
 def _levels(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

@@ -137,6 +137,14 @@ def test_who_was_counted_and_the_terms_are_known_where_the_policy_document_is_go
     ]
 
 
+def test_a_certificate_that_names_ids_without_a_place_is_no_reason_to_fail(tmp_path: Path) -> None:
+    told = msgspec.json.decode(_certificate(_policy(tmp_path))) | {"individual": {"field": "person"}}
+
+    found = weaker_than(_policy(tmp_path, k=6), before_of([msgspec.json.encode(told)]), ledger=True)
+
+    assert [each.place for each in found] == ["privacy.individual"]
+
+
 def test_another_engine_is_seen_in_certificates_of_an_older_release_too(tmp_path: Path) -> None:
     before = before_of([_without(_certificate(_policy(tmp_path)), "terms", "individual")])
     mondrian = load_policy(write_policy(tmp_path, engine={"name": "mondrian"}))
