@@ -16,7 +16,7 @@ from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_of
+from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_of, individual_of
 
 _SUPPRESSIONS = {str(reason) for reason in Suppression}
 _REJECTIONS = {reason.label for reason in Reason if not reason.is_ignored}
@@ -66,6 +66,9 @@ class CertificateAudit:
                 asked, judged = replace(asked, shields=UNSET), replace(judged, shields=UNSET)
         if asked != judged:
             self._findings.add(Kind.WRONG_CRITERIA, batch)
+        counted = certificate.individual
+        if self._values is not None and counted is not UNSET and counted != individual_of(self._policy):
+            self._findings.add(Kind.WRONG_INDIVIDUAL, batch)
         opened, closed = seconds_of(certificate.opened), seconds_of(certificate.closed)
         if opened > closed or isinf(closed):
             self._findings.add(Kind.WRONG_TIMES, batch)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 from stream_anon.audit.judges import Judge
 from stream_anon.audit.verdict import Change, Period
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.privacy.certificate import Certificate
-from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.promises import promises_of, stated_in
 from stream_anon.privacy.weakening import weakened
 
 _MOST_PERIODS = 1_000
@@ -18,6 +20,7 @@ _MOST_PERIODS = 1_000
 class _Held:
     period: Period
     judge: Judge
+    stated: dict[str, Any]  # the engine and the terms, as certificates say
 
 
 def _least(*found: int | None) -> int | None:
@@ -46,14 +49,15 @@ class Periods:
         if len(self.accepted) < _MOST_PERIODS:
             self.accepted.update(set(certificate.accepted))
         self.least = _least(self.least, certificate.achieved.k)
-        key = (judge.promises, judge.on_trust, repr(certificate.asked) if judge.on_trust else "")
+        stated = stated_in(certificate)
+        key = (judge.promises, judge.on_trust, repr((stated, certificate.asked if judge.on_trust else None)))
         closed, revision = certificate.closed, certificate.revision
         if key not in self._held:
             if len(self._held) >= _MOST_PERIODS:
                 return
             asked, least = certificate.asked.k, certificate.achieved.k
             new = Period(judge.promises, judge.on_trust, asked, revision, closed, closed, 1, least=least)
-            self._held[key] = _Held(new, judge)
+            self._held[key] = _Held(new, judge, stated)
             return
         held = self._held[key]
         old = held.period
@@ -76,22 +80,25 @@ class Periods:
         before: _Held | None = None
         periods = []
         for held in ordered:
-            change = None if before is None else _change(before.judge, held.judge)
+            change = None if before is None else _change(before, held)
             periods.append(replace(held.period, change=change))
             before = held
         last = max(ordered, key=lambda held: held.period.last, default=None)
         if last is None or last.judge.promises == given.promises:
             return tuple(periods), None
-        return tuple(periods), _change(last.judge, given)
+        return tuple(periods), _change(last, replace(last, judge=given))
 
 
-def _change(before: Judge, after: Judge) -> Change:
-    old, new = promises_of(before.policy), promises_of(after.policy)
-    if before.on_trust or after.on_trust:
+def _change(before: _Held, after: _Held) -> Change:
+    old, new = (promises_of(held.judge.policy) | held.stated for held in (before, after))
+    if before.judge.on_trust or after.judge.on_trust:
         # One of them is known only by what it asks. The names that it uses are declared nowhere.
         old, new = (
             promises
-            | {"asked": promises["asked"] | {"distinct_l": {}, "sensitive": {}}, "individual": ""}
+            | {
+                "asked": promises["asked"] | {"distinct_l": {}, "sensitive": {}},
+                "individual": {"field": EVERY_RECORD},
+            }
             | {"attributes": {}, "extra_levels": 0}
             for promises in (old, new)
         )

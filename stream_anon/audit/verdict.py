@@ -22,6 +22,7 @@ class Kind(StrEnum):
     BATCH_TWICE = "the batch id is used by more than one certificate, or a part stands twice"
     WRONG_BATCH = "the header names another batch than the certificate"
     WRONG_CRITERIA = "asks for other k, max_share or sensitive values than its policy"
+    WRONG_INDIVIDUAL = "counts other individuals than its policy, or reads their ids from elsewhere"
     WRONG_TIMES = "was closed before it was opened, or on a day that does not exist"
     WRONG_IN = "in is not released + suppressed + rejected + ignored"
     WRONG_SUPPRESSED = "suppressed is not the sum of its reasons"
@@ -275,6 +276,7 @@ CHECKED = (
 TRUSTED = (
     "the number of individuals in each class and of each shield, max_share of it, and criteria by person",
     "that the values are true generalizations of what came in",
+    "the engine and the terms of each certificate: which texts are missing values, and how windows are limited",
     "the numbers of suppressed, rejected and ignored records, and that those were published nowhere else",
     "that nothing was released before the first offset or after the last one certified",
     "that an input topic was created anew where certificates name another id of it",

@@ -154,11 +154,14 @@ class Criterion:
         Whether the second value, as JSON has it, promises less than the first, or what cannot be compared.
     in_words
         Writes a value.
+    of_window
+        Whether it compares a class with its window, so that less is asked in a smaller window.
     """
 
     name: str
     is_weaker: Callable[[Any, Any], bool]
     in_words: Callable[[Any], str] = _number
+    of_window: bool = False
 
 
 def _less(old: float, new: float) -> bool:
@@ -183,9 +186,11 @@ CRITERIA: tuple[Criterion, ...] = (
     Criterion("entropy_l", _less),
     Criterion("alpha", _more),
     Criterion("recursive_cl", _weaker_recursion, lambda asked: f"c = {asked['c']:g}, l = {asked['l']}"),
-    Criterion("t_closeness", _weaker_closeness, lambda asked: f"{asked['t']:g} ({asked['distance']})"),
-    Criterion("delta_disclosure", _more),
-    Criterion("beta_likeness", _more),
+    Criterion(
+        "t_closeness", _weaker_closeness, lambda asked: f"{asked['t']:g} ({asked['distance']})", of_window=True
+    ),
+    Criterion("delta_disclosure", _more, of_window=True),
+    Criterion("beta_likeness", _more, of_window=True),
 )
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.domains.domain import Published
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 
 SCHEMA_VERSION: Final = 2
@@ -152,6 +152,34 @@ class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shields: list[AchievedShield] | msgspec.UnsetType = msgspec.UNSET
 
 
+class StatedIndividual(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who counts as an individual: `every-record`, or the ids in one field of the input.
+
+    `path` are the keys from the record's top to the id, `normalize` the differences between ids that do not count.
+    """
+
+    field: str
+    path: list[str] = []
+    normalize: list[str] = []
+
+
+class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Settings that bear on what a release gives away and that neither records nor the policy document show.
+
+    `null_values` is a hash of the texts that mean a missing value, absent where there are none. `linkable` names
+    the fields that pass though their rare values may identify. `replayable` says that what the engine draws
+    follows from a seed in the settings.
+    """
+
+    max_records: Count
+    max_delay: Annotated[float, msgspec.Meta(gt=0)]
+    max_records_per_individual: Count
+    null_values: Digest | msgspec.UnsetType = msgspec.UNSET
+    linkable: list[str] = []
+    replayable: bool = False
+    shortfall: Literal["suppress", "hold"] = "suppress"
+
+
 class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One window's certificate, or one part of it with a stretch of its `inputs` and `classes`.
 
@@ -187,6 +215,9 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     promises: Digest | None = None
     above_max_suppressed: bool | msgspec.UnsetType = msgspec.UNSET  # only where a policy says how many may be
     ignored: dict[str, Count] | msgspec.UnsetType = msgspec.UNSET  # by reason; only where records were
+    # Absent from the first certificates of version 2.
+    individual: StatedIndividual | msgspec.UnsetType = msgspec.UNSET
+    terms: Terms | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True)
@@ -374,6 +405,8 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         promises=frame.promises,
         above_max_suppressed=msgspec.UNSET if policy.max_suppressed is None else release.above_max_suppressed,
         ignored=ignored or msgspec.UNSET,
+        individual=individual_of(policy),
+        terms=terms_of(policy),
     )
 
 
@@ -391,6 +424,28 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
+    )
+
+
+def individual_of(policy: Policy) -> StatedIndividual:
+    """Return whom a policy counts."""
+    if policy.individual == EVERY_RECORD:
+        return StatedIndividual(EVERY_RECORD)
+    path = policy.attribute(policy.individual).path
+    return StatedIndividual(policy.individual, list(path), [str(step) for step in policy.normalize])
+
+
+def terms_of(policy: Policy) -> Terms:
+    """Return the terms of a policy."""
+    nulls = msgspec.json.encode(sorted(policy.null_values))
+    return Terms(
+        policy.window.max_records,
+        policy.window.max_delay,
+        policy.window.max_records_per_individual,
+        "sha256:" + hashlib.sha256(nulls).hexdigest() if policy.null_values else msgspec.UNSET,
+        [attribute.name for attribute in policy.passed if attribute.accept_linkable],
+        policy.engine.seed is not None,
+        policy.window.shortfall.value,
     )
 
 

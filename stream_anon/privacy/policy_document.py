@@ -2,8 +2,9 @@
 
 A certificate names its policy document by hash, and an audit judges the window under that document, whatever the
 policy has become since. The document holds what a reader of the output could check: k, criteria, attributes with
-their roles, domains and hierarchies. What only steers the service (windows, delays, engines, seeds, weights) is
-left out, so that changing it changes no promise. It holds what the operator declared, never a value of a person.
+their roles, domains and hierarchies. What nobody could check (windows, delays, engines, seeds, weights) is left
+out; what of it bears on privacy stands in certificates as their terms. It holds what the operator declared, never a
+value of a person.
 
 The text is JSON with sorted keys, and keys with their default are left out: a release that knows more settings
 gives the same text, and the same hash, to a policy that does not use them. It travels in parts below 512 KiB.

@@ -2,6 +2,9 @@
 
 The document says what decides how safe a released record is, and nothing else: no limit of a window, no engine, no
 value of a person. A hierarchy is told by a hash and a number of groups per level.
+
+Some settings bear on safety and are seen neither in records nor in a policy document, so only certificates tell
+them: the engine, and the terms. `stated_by` and `stated_in` give them.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import asked_of
+from stream_anon.privacy.certificate import Certificate, asked_of, individual_of, terms_of
 
 SCHEMA_VERSION = 1
 
@@ -25,17 +28,28 @@ def promises_of(policy: Policy) -> dict[str, Any]:
     return {
         "schema": SCHEMA_VERSION,
         "asked": msgspec.to_builtins(asked_of(policy)),
-        "individual": policy.individual,
-        **({"normalize": list(policy.normalize)} if policy.normalize else {}),
+        "individual": msgspec.to_builtins(individual_of(policy)),
         "extra_levels": policy.extra_levels,
         "attributes": {attribute.name: _attribute(attribute) for attribute in policy.attributes},
     }
+
+
+def stated_by(policy: Policy) -> dict[str, Any]:
+    """Return what a policy promises, with the engine and the terms that a certificate of it states."""
+    return promises_of(policy) | {"engine": policy.maker, "terms": msgspec.to_builtins(terms_of(policy))}
+
+
+def stated_in(certificate: Certificate) -> dict[str, Any]:
+    """Return what a certificate alone tells: the engine, and the terms unless an older release wrote it."""
+    terms = {} if certificate.terms is msgspec.UNSET else {"terms": msgspec.to_builtins(certificate.terms)}
+    return {"engine": certificate.engine, **terms}
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
     if isinstance(attribute, QuasiIdentifier):
         return {
             "role": attribute.role,
+            "path": list(attribute.path),
             "type": attribute.type.value,
             "publish": attribute.publication.value,
             "missing": attribute.missing.value,
@@ -43,5 +57,5 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
             "domain": attribute.domain.outline(),
         }
     if isinstance(attribute, PassThrough):
-        return {"role": attribute.role, "type": attribute.type.value, **({"list": True} if attribute.many else {})}
+        return {"role": attribute.role, "path": list(attribute.path), "type": attribute.declared_type}
     return {"role": attribute.role}

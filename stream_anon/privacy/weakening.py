@@ -5,6 +5,7 @@ A change that cannot be shown to be harmless counts as weaker: somebody then loo
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -43,10 +44,10 @@ def weakened(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Weake
     Parameters
     ----------
     before
-        A document of `promises_of`, or what is left of it: what it does not say is not compared. Where it has
-        `attributes` but not `individual`, as certificates tell them, its attributes are the quasi-identifiers only.
+        A document of `promises_of` or `stated_by`, or what is left of it: what it does not say is not compared.
+        Without `extra_levels`, as certificates alone tell it, its attributes are the quasi-identifiers only.
     after
-        A whole document of `promises_of`.
+        A whole document of `promises_of` or `stated_by`.
     """
     return tuple(_compared(before, after))
 
@@ -61,19 +62,68 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         yield Weakening("privacy.max_share", _rose(asked["max_share"], asks["max_share"]))
     if after["extra_levels"] < before.get("extra_levels", 0):
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
-    who = after["individual"]
-    if before.get("individual", who) not in (who, EVERY_RECORD):
-        yield Weakening("privacy.individual", f"was {before['individual']} and would be {who}: others are counted")
-    elif lost := [step for step in before.get("normalize", []) if step not in after.get("normalize", [])]:
-        words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
-        yield Weakening("privacy.individual.normalize", words)
+    yield from _individual(before.get("individual", after["individual"]), after["individual"])
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
     yield from _levels(before, after)
     if "attributes" in before:
-        whole = "individual" in before
+        whole = "extra_levels" in before
         for name, attribute in after["attributes"].items():
             yield from _attribute(f"attributes.{name}", before["attributes"].get(name), attribute, whole=whole)
+    if "engine" in before and "engine" in after and before["engine"] != after["engine"]:
+        text = f"was {before['engine']} and would be {after['engine']}: classes of each tell other things"
+        yield Weakening("engine.name", text)
+    if "terms" in before and "terms" in after:
+        yield from _terms(before["terms"], after["terms"])
+        yield from _window(before, after)
+
+
+def _individual(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening]:
+    """Compare where ids are read from, whatever they are called, and how they are spelt."""
+    if had["field"] == EVERY_RECORD:
+        return
+    if has.get("path") != had.get("path"):
+        words = f"was {_in_words(had)} and would be {_in_words(has)}: others are counted"
+        yield Weakening("privacy.individual", words)
+    elif lost := [step for step in had.get("normalize", ()) if step not in has.get("normalize", ())]:
+        words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
+        yield Weakening("privacy.individual.normalize", words)
+
+
+def _in_words(individual: Mapping[str, Any]) -> str:
+    field, path = individual["field"], individual.get("path")
+    return str(field) if path in (None, field.split(".")) else f"{field}, read from {json.dumps(path)}"
+
+
+def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening]:
+    """Compare what certificates alone tell."""
+    old, new = had["max_records_per_individual"], has["max_records_per_individual"]
+    if new > old:
+        yield Weakening("window.max_records_per_individual", _rose(old, new))
+    if has.get("shortfall", "suppress") == "hold" != had.get("shortfall", "suppress"):
+        text = "would be hold: the time of publication then tells when those came for whom it waited"
+        yield Weakening("window.shortfall", text)
+    if has.get("replayable", False) > had.get("replayable", False):
+        yield Weakening("engine.seed", "would be given: who knows it knows what the engine draws")
+    if has.get("null_values") != had.get("null_values"):
+        yield Weakening("input.null_values", "would be other texts: other ids and values count as missing")
+    for name in sorted(set(has.get("linkable", ())).difference(had.get("linkable", ()))):
+        yield Weakening(f"attributes.{name}.accept_linkable", "would be true: values that few people have may pass")
+
+
+def _window(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
+    """Compare the size of windows where classes are compared with theirs: less is asked by a smaller one."""
+    both = sorted(_of_window(before) & _of_window(after))
+    for key in ("max_records", "max_delay"):
+        old, new = before["terms"][key], after["terms"][key]
+        if both and new < old:
+            text = f"{_fell(old, new)}: {', '.join(both)} would compare classes with fewer records"
+            yield Weakening(f"window.{key}", text)
+
+
+def _of_window(promises: Mapping[str, Any]) -> set[str]:
+    spreads = promises["asked"]["sensitive"].values()
+    return {name for spread in spreads for name in spread if spread[name] and _CRITERIA[name].of_window}
 
 
 def _levels(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
@@ -166,10 +216,17 @@ def _attribute(
     was_rank = _NEVER if before is None else _PUBLISHED.get(before["role"], _NEVER)
     if was_rank == _NEVER < is_rank:
         yield Weakening(place, f"would be published ({role}) and was not")
-    elif before is not None and is_rank > was_rank:
+    if before is None or _NEVER in (was_rank, is_rank):
+        return
+    if is_rank > was_rank:
         yield Weakening(place, f"was {before['role']} and would be {role}")
-    elif before is not None and role == "quasi-identifier" == before["role"] and "domain" in before:
+    if before.get("path", after["path"]) != after["path"]:
+        old, new = json.dumps(before["path"]), json.dumps(after["path"])
+        yield Weakening(f"{place}.path", f"was {old} and would be {new}: another field would be published")
+    if role == "quasi-identifier" == before["role"] and "domain" in before:
         yield from _publication(place, before, after)
+    elif "quasi-identifier" not in (role, before["role"]) and before["type"] != after["type"]:
+        yield Weakening(f"{place}.type", f"was {before['type']} and would be {after['type']}")
 
 
 def _publication(place: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

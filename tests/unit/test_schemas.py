@@ -40,6 +40,7 @@ from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
+OPTIONAL = {"above_max_suppressed", "ignored", "individual", "terms"}  # of a certificate
 NAMES = ("settings", "certificate", "dead-letter", "audit", "utility", "leakage")
 
 
@@ -170,7 +171,7 @@ def test_real_certificates_are_accepted(tmp_path: Path) -> None:
 def test_the_schema_of_certificates_has_every_key_that_the_reader_knows() -> None:
     names = set(Certificate.__struct_encode_fields__)
     schema = _schema("certificate")
-    assert set(schema["properties"]) == {*schema["required"], "above_max_suppressed", "ignored"} == names
+    assert set(schema["properties"]) == {*schema["required"], *OPTIONAL} == names
     for key, ignored in (("rejected_by_reason", False), ("ignored", True)):
         reasons = schema["properties"][key]["propertyNames"]["enum"]
         assert reasons == [reason.label for reason in Reason if reason.is_ignored is ignored]

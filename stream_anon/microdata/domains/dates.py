@@ -271,7 +271,7 @@ class DateDomain(Domain):
     def outline(self) -> dict[str, Any]:
         return {
             "kind": "date",
-            "grid": {},
+            "grid": {"zone": self.zone} if self.zone else {},
             "range": [self.earliest.isoformat(), self.latest.isoformat()],
             "levels": [
                 {"name": name, "groups": self._cells.groups(level)} for level, name in enumerate(self._cells.levels)

@@ -1,8 +1,9 @@
 """Before a policy takes over an output: what was promised last, and which of the promises would be weaker.
 
-The newest certificates tell it. Each names a policy document, which travels beside them and holds all promises. If
-the document is not among the newest records, as with certificates of version 1, the heads of certificates still
-name what was asked, and their classes name the quasi-identifiers.
+The newest certificates tell it. Each names a policy document, which travels beside them and holds what a reader of
+the output could check; the certificate itself tells the engine and the terms. If the document is not among the
+newest records, as with certificates of version 1, the heads of certificates still name what was asked and who was
+counted, and their classes name the quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -21,13 +22,18 @@ from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
-from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.promises import promises_of, stated_by, stated_in
 from stream_anon.privacy.weakening import Weakening, weakened
 
 KEY = "privacy.accept_weaker"
+EXACTLY_ONCE = "exactly-once"
 # How many of the newest offsets are looked at, tried in turn until one holds a certificate: the last offsets of a
 # partition may be markers of transactions.
 _NEWEST: tuple[int | None, ...] = (128, 4096, None)
+_UNTOLD = (
+    "of the policy before are not told, since an older release wrote its certificates: compare input.null_values, "
+    "accept_linkable, engine.seed and window, or publish a window under that policy with this release first"
+)
 _MOST_BYTES = 128 * 1024 * 1024
 _MOST_VALUE = 16 * 1024 * 1024  # more than brokers take of one part
 _WITHIN = 20.0
@@ -47,6 +53,8 @@ class Before:
         The promises that are known; see `weakening.weakened`.
     known
         Whether these are all promises; False if the policy document that the certificate names was not found.
+    delivery
+        How it was published.
     """
 
     policy: str
@@ -54,6 +62,7 @@ class Before:
     closed: str
     promises: Mapping[str, Any]
     known: bool = True
+    delivery: str = EXACTLY_ONCE
 
 
 async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
@@ -121,26 +130,41 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     if not parts:
         return None
     newest = max(parts, key=lambda part: (part.revision, part.closed))
+    stated = stated_in(newest)
     with suppress(CertificateError):
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
         if document.promises == newest.promises:
-            return Before(newest.policy, newest.revision, newest.closed, promises_of(document.policy()))
+            promises = promises_of(document.policy()) | stated
+            return Before(newest.policy, newest.revision, newest.closed, promises, delivery=newest.delivery)
     alike = (part for part in parts if part.policy == newest.policy)
     names = {name for part in alike for each in part.classes for name in each.values}
-    promises: dict[str, Any] = {"asked": msgspec.to_builtins(newest.asked)}
+    promises = {"asked": msgspec.to_builtins(newest.asked), **stated}
+    if newest.individual is not msgspec.UNSET:
+        promises["individual"] = msgspec.to_builtins(newest.individual)
     if names:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
-    return Before(newest.policy, newest.revision, newest.closed, promises, known=newest.promises is None)
+    known = newest.promises is None
+    return Before(newest.policy, newest.revision, newest.closed, promises, known, newest.delivery)
 
 
-def weaker_than(policy: Policy, before: Before | None) -> tuple[Weakening, ...]:
-    """Return the promises of a policy that are weaker than those made last."""
-    if before is None or before.policy == policy.digest:
+def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple[Weakening, ...]:
+    """Return the promises of a policy, published with or without a ledger, that are weaker than those made last."""
+    if before is None:
         return ()
-    weaker = weakened(before.promises, promises_of(policy))
-    if before.known:
-        return weaker
-    return (*weaker, Weakening("promises", "what was promised cannot be read: the policy document is gone"))
+    weaker = () if before.policy == policy.digest else _compared(policy, before)
+    if before.delivery == EXACTLY_ONCE and not ledger:
+        text = "was exactly-once and would be at-least-once: a record may be published twice, in two classes"
+        weaker += (Weakening("kafka.delivery", text),)
+    return weaker
+
+
+def _compared(policy: Policy, before: Before) -> tuple[Weakening, ...]:
+    weaker = weakened(before.promises, stated_by(policy))
+    if not before.known:
+        weaker += (Weakening("promises", "what was promised cannot be read: the policy document is gone"),)
+    if "terms" not in before.promises:
+        weaker += (Weakening("terms", _UNTOLD),)
+    return weaker
 
 
 def is_accepted(policy: Policy, accepted: str) -> bool:
@@ -173,7 +197,7 @@ def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledge
     SettingsError
         With what is weaker, and the line that accepts it.
     """
-    weaker = weaker_than(policy, before)
+    weaker = weaker_than(policy, before, ledger=ledger)
     waits = stands_by(policy, before, ledger=ledger)
     if before is not None and weaker and not waits and not is_accepted(policy, accepted):
         raise SettingsError(KEY, in_words(policy, before, weaker))
@@ -181,22 +205,23 @@ def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledge
 
 def rollout_findings(policy: Policy, before: Before | None, accepted: str, *, ledger: bool) -> list[Finding]:
     """Return what `check` says about a policy that follows another one on the same output."""
-    if before is None or before.policy == policy.digest:
+    if before is None:
         return []
-    if stands_by(policy, before, ledger=ledger):
+    changed = before.policy != policy.digest
+    if changed and stands_by(policy, before, ledger=ledger):
         text = (
             f"is {policy.revision}, and the output has been published under revision {before.revision}: workers of "
             "this policy would stand by. To go back to an older policy, give it a higher revision"
         )
         return [Finding(Severity.WARNS, "privacy.revision", text)]
     found = []
-    if before.revision == policy.revision:
+    if changed and before.revision == policy.revision:
         text = (
             f"is still {policy.revision}, and the output was published under another policy until {before.closed}: "
             "raise it, or windows of the old and the new policy come out side by side during the change"
         )
         found.append(Finding(Severity.WARNS, "privacy.revision", text))
-    weaker = weaker_than(policy, before)
+    weaker = weaker_than(policy, before, ledger=ledger)
     if weaker:
         severity = Severity.WARNS if is_accepted(policy, accepted) else Severity.FORBIDS
         found.append(Finding(severity, KEY, in_words(policy, before, weaker)))

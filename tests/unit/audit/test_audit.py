@@ -87,6 +87,10 @@ BREAKS: dict[str, tuple[Break, set[Kind]]] = {
         _certificate(1, asked={"k": 3, "max_share": 0.5, "distinct_l": {}}),
         {Kind.WRONG_CRITERIA},
     ),
+    "ids from another field": (
+        _certificate(1, individual={"field": "person", "path": ["event"]}),
+        {Kind.WRONG_INDIVIDUAL},
+    ),
     "closed before opened": (_certificate(1, closed="2024-05-13T07:59:59Z"), {Kind.WRONG_TIMES}),
     "in one more": (_certificate(1, **{"in": 12}), {Kind.WRONG_IN}),
     "rejected one less": (_certificate(1, **{"in": 10}, rejected=1), {Kind.WRONG_REJECTED}),
@@ -300,7 +304,10 @@ def test_a_person_with_many_records_is_counted_as_many(policy: Policy) -> None:
     (part,) = certificate_parts(release, policy, frame_of(release))
     assert audit_in_order(policy, [part], released_records(release, policy)).clean
     each = ward_policy(individual=EVERY_RECORD)
-    assert kinds(audit_in_order(each, [part], released_records(release, policy))) == {Kind.TOO_MANY_INDIVIDUALS}
+    assert kinds(audit_in_order(each, [part], released_records(release, policy))) == {
+        Kind.TOO_MANY_INDIVIDUALS,
+        Kind.WRONG_INDIVIDUAL,
+    }
 
 
 def test_a_class_below_k_is_found_though_its_certificate_admits_it() -> None:

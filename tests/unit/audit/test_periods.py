@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -14,7 +15,7 @@ from stream_anon.audit.judges import Judge
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.verdict import Change
 from stream_anon.microdata.attributes import Insensitive
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
 from stream_anon.privacy.certificate import Certificate, certificate_parts, read_certificate
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
@@ -58,6 +59,21 @@ def test_periods_stand_in_the_order_of_their_first_windows_and_tell_what_each_ch
     assert pending == Change((), ("privacy.k",))
     (_, _), none = periods.finish(old)
     assert none is None
+
+
+def test_windows_of_one_policy_document_with_other_terms_are_periods_of_their_own() -> None:
+    judge = _judge(OLD)
+    looser = replace(OLD, window=WindowLimits(max_records_per_individual=101), engine=EngineChoice("mondrian"))
+    periods = Periods()
+    for policy, minute in ((OLD, 1), (looser, 2), (OLD, 3)):
+        periods.add(_certificate(policy, minute), judge)
+    (first, second), pending = periods.finish(judge)
+    assert (first.windows, second.windows, pending) == (2, 1, None)
+    assert second.change is not None
+    assert [text.split()[0] for text in second.change.weaker] == [
+        "engine.name",
+        "window.max_records_per_individual",
+    ]
 
 
 def test_without_a_window_nothing_changes() -> None:

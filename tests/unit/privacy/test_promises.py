@@ -39,10 +39,11 @@ def test_the_document_says_what_is_asked_of_whom_and_how_each_attribute_leaves(t
     promises = promises_of(_policy(tmp_path, privacy={"sensitive": {"illness": {"distinct_l": 2}}}))
 
     assert promises["asked"] == {"k": 3, "max_share": 0.5, "distinct_l": {"illness": 2}, "sensitive": {}}
-    assert (promises["individual"], promises["extra_levels"]) == ("person", 0)
+    assert promises["individual"] == {"field": "person", "path": ["person"]}
+    assert promises["extra_levels"] == 0
     assert list(promises["attributes"]) == ["person", "age", "home.city", "visits", "illness"]
     assert promises["attributes"]["person"] == {"role": "identifier"}
-    assert promises["attributes"]["visits"] == {"role": "insensitive", "type": "integer"}
+    assert promises["attributes"]["visits"] == {"role": "insensitive", "path": ["visits"], "type": "integer"}
     assert promises["attributes"]["age"]["publish"] == "nodes"
 
 

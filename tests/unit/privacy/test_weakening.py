@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_anon.microdata.domains.ranges import RangedDomain
-from stream_anon.privacy.promises import promises_of
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.promises import promises_of, stated_by
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document
@@ -48,7 +51,7 @@ POLICY: dict[str, Any] = {
 NONE = object()
 
 
-def _promises(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
+def _policy(folder: Path, changes: dict[str, Any]) -> Policy:
     document = copy.deepcopy(POLICY)
     for path, value in changes.items():
         *above, key = path.split("/")
@@ -59,7 +62,11 @@ def _promises(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
             del branch[key]
         else:
             branch[key] = value
-    return promises_of(load_policy(write_document(folder, document)))
+    return load_policy(write_document(folder, document))
+
+
+def _promises(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
+    return promises_of(_policy(folder, changes))
 
 
 CRITERIA = "privacy/sensitive/illness"
@@ -129,6 +136,27 @@ WEAKER: dict[str, tuple[dict[str, Any], str]] = {
         {"attributes/zip/prefix/length": 5},
         "attributes.zip would be published in other intervals",
     ),
+    "ids read from elsewhere": (
+        {"attributes/person/path": ["event.id"]},
+        'privacy.individual was person and would be person, read from ["event.id"]: others are counted',
+    ),
+    "ids of another field by the same name": (
+        {"attributes/person/path": ["clerk"], "attributes/clerk/path": ["person"]},
+        "privacy.individual was person",
+    ),
+    "a quasi-identifier read from elsewhere": (
+        {"attributes/zip/path": ["work", "zip"]},
+        'attributes.zip.path was ["zip"] and would be ["work", "zip"]: another field would be published',
+    ),
+    "a sensitive field read from elsewhere": (
+        {"attributes/illness/path": ["cause"]},
+        'attributes.illness.path was ["illness"]',
+    ),
+    "another field that is generalized from now on": (
+        {"attributes/visits": {"role": "quasi-identifier", "values": ["a", "b"], "path": ["name"]}},
+        "attributes.visits.path",
+    ),
+    "numbers that were whole": ({"attributes/visits/type": "number"}, "attributes.visits.type was integer"),
     "another kind of domain": (
         {"attributes/zip": {"role": "quasi-identifier", "values": ["1234", "1235"]}},
         "attributes.zip was a prefix domain and would be a categorical one",
@@ -163,6 +191,13 @@ NOT_WEAKER: dict[str, dict[str, Any]] = {
     "a quasi-identifier that is not published any more": {"attributes/zip": {"role": "identifier"}},
     "longer windows": {"window": {"max_delay": "1h"}},
     "missing values that are published": {"attributes/age/missing": "reject"},
+    "another name of the ids": {
+        "privacy/individual": "patient",
+        "attributes/person": NONE,
+        "attributes/patient": {"role": "identifier", "path": ["person"]},
+    },
+    "ids that nobody counts read from elsewhere": {"attributes/clerk/path": ["desk"]},
+    "the path that a name stands for": {"attributes/zip/path": ["zip"]},
 }
 
 
@@ -260,7 +295,7 @@ def test_removing_a_normalization_of_ids_weakens_a_policy(tmp_path: Path) -> Non
     assert [str(one).split(":")[0] for one in found] == ["privacy.individual.normalize loses casefold"]
     assert not weakened(promises("strip"), promises("strip", "digits"))
     assert not weakened(promises(), promises("uuid"))
-    gone = {key: value for key, value in promises("strip").items() if key != "normalize"}
+    gone = {key: value for key, value in promises("strip").items() if key != "individual"}
     assert not weakened(gone, promises())
 
 
@@ -268,12 +303,12 @@ def _bare(distinct_l: dict[str, int], sensitive: dict[str, Any]) -> dict[str, An
     """Return a document of two sensitive attributes and one that is not published."""
     return {
         "asked": {"k": 5, "max_share": 0.5, "distinct_l": distinct_l, "sensitive": sensitive},
-        "individual": "person",
+        "individual": {"field": "person", "path": ["person"]},
         "extra_levels": 0,
         "attributes": {
             "gone": {"role": "identifier"},
-            "illness": {"role": "sensitive"},
-            "income": {"role": "sensitive"},
+            "illness": {"role": "sensitive", "path": ["illness"], "type": "string"},
+            "income": {"role": "sensitive", "path": ["income"], "type": "number"},
         },
     }
 
@@ -317,9 +352,10 @@ def test_cuts_may_be_dropped_level_by_level_and_none_may_come() -> None:
     def outline(*cuts: int) -> dict[str, Any]:
         grid = (Decimal(0), Decimal(99), Decimal(1), 0)
         domain = RangedDomain(*grid, cuts=tuple(map(Decimal, cuts)))
-        qi = {"role": "quasi-identifier", "publish": "nodes", "domain": domain.outline()}
+        qi = {"role": "quasi-identifier", "path": ["age"], "publish": "nodes", "domain": domain.outline()}
         asked = {"k": 2, "max_share": 1.0, "distinct_l": {}, "sensitive": {}}
-        return {"asked": asked, "individual": "person", "extra_levels": 0, "attributes": {"age": qi}}
+        who = {"field": "person", "path": ["person"]}
+        return {"asked": asked, "individual": who, "extra_levels": 0, "attributes": {"age": qi}}
 
     four = outline(20, 40, 60)
     assert not weakened(four, four)
@@ -447,3 +483,76 @@ def test_a_policy_without_k_is_weaker_than_one_with_it_and_shields_are_compared_
     assert str(lower) == "privacy.shields[age, city] was 12 and would fall to 9"
     (gone,) = weakened(twelve, _promises(tmp_path, {"privacy/extra_levels": 0}))
     assert str(gone) == "privacy.shields[age, city] was 12 and would fall to 5"
+
+
+def _stated(folder: Path, changes: dict[str, Any]) -> dict[str, Any]:
+    sections = {"privacy/extra_levels": 0, "window": {}, "engine": {}, "input": {}}
+    return stated_by(_policy(folder, sections | changes))
+
+
+STRICT = {
+    "window": {"max_records": 5_000, "max_delay": 20, "max_records_per_individual": 3},
+    "input/null_values": ["NA", "-"],
+}
+LOOSE = {
+    "window": {"max_records": 9_000, "max_delay": 60, "max_records_per_individual": 4, "shortfall": "hold"},
+    "input/null_values": ["-", "NA"],
+    "engine/seed": 4,
+    "privacy/max_suppressed": 9,
+    "attributes/visits/accept_linkable": True,
+}
+
+
+def test_what_certificates_alone_tell_is_compared_in_one_direction(tmp_path: Path) -> None:
+    strict, loose = _stated(tmp_path, STRICT), _stated(tmp_path, LOOSE)
+    assert [str(each).split(":")[0] for each in weakened(strict, loose)] == [
+        "window.max_records_per_individual was 3 and would rise to 4",
+        "window.shortfall would be hold",
+        "engine.seed would be given",
+        "attributes.visits.accept_linkable would be true",
+    ]
+    assert [str(each).split(":")[0] for each in weakened(loose, strict)] == [
+        "window.max_records was 9000 and would fall to 5000",
+        "window.max_delay was 60 and would fall to 20",
+    ]
+
+
+@pytest.mark.parametrize("nulls", [[], ["NA"], ["NA", "-", ""]])
+def test_other_texts_that_mean_a_missing_value_may_be_weaker(tmp_path: Path, nulls: list[str]) -> None:
+    # Without "NA" everybody whose id is NA is one more individual; with more of them fewer values are compared.
+    changed = _stated(tmp_path, STRICT | {"input/null_values": nulls})
+    assert [each.place for each in weakened(_stated(tmp_path, STRICT), changed)] == ["input.null_values"]
+
+
+def test_a_window_may_become_smaller_where_no_class_is_compared_with_it(tmp_path: Path) -> None:
+    free = {f"{CRITERIA}/{name}": NONE for name in ("t_closeness", "delta_disclosure", "beta_likeness")}
+    assert (
+        weakened(_stated(tmp_path, STRICT | free), _stated(tmp_path, STRICT | free | {"window/max_records": 9}))
+        == ()
+    )
+
+
+def test_terms_that_one_side_does_not_tell_are_not_compared(tmp_path: Path) -> None:
+    loose, told = _stated(tmp_path, LOOSE), _stated(tmp_path, {})
+    untold = {key: value for key, value in told.items() if key not in ("terms", "engine")}
+    places = [each.place for each in weakened(untold, loose)]
+    assert places == []
+
+
+_SMALL = st.integers(2, 4)
+_TERMS = st.fixed_dictionaries(
+    dict.fromkeys(("max_records", "max_delay", "max_records_per_individual"), _SMALL),
+    optional={
+        "null_values": st.sampled_from(["sha256:a", "sha256:b"]),
+        "linkable": st.sampled_from([["dose"], ["note"], ["dose", "note"]]),
+        "replayable": st.just(True),
+        "shortfall": st.just("hold"),
+    },
+)
+
+
+@given(_TERMS, _TERMS)
+def test_no_change_of_terms_is_unseen_in_both_directions(one: dict[str, Any], other: dict[str, Any]) -> None:
+    close = _bare({}, {"income": {"t_closeness": {"t": 0.3, "distance": "equal"}}})
+    one, other = close | {"terms": one}, close | {"terms": other}
+    assert bool(weakened(one, other) or weakened(other, one)) == (one != other)

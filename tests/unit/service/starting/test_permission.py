@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import Refused, SettingsError, TopicError
-from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.promises import stated_by
 from stream_anon.service.starting import permission
 from stream_anon.service.starting.rollout import Before
 from stream_anon.settings.kafka_section import connection_of, topics_of
@@ -69,7 +69,7 @@ def _before(k: int, revision: int) -> Before:
         },
     }
     policy = build_policy(parse_settings(document), Path("policy.yaml"))
-    return Before("sha256:another", revision, "2026-01-01T00:00:00Z", promises_of(policy))
+    return Before("sha256:another", revision, "2026-01-01T00:00:00Z", stated_by(policy))
 
 
 async def test_a_worker_of_an_older_revision_is_asked_nothing_since_it_will_stand_by(

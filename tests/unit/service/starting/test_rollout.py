@@ -11,9 +11,17 @@ import pytest
 from stream_anon.errors import SettingsError
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass, asked_of
+from stream_anon.privacy.certificate import (
+    SCHEMA_VERSION,
+    Achieved,
+    Certificate,
+    CertifiedClass,
+    asked_of,
+    individual_of,
+    terms_of,
+)
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.promises import stated_by
 from stream_anon.service.starting.rollout import (
     Before,
     _is_part,
@@ -57,6 +65,8 @@ def _certificate(policy: Policy, second: int = 0, **values: Any) -> bytes:
         inputs=[],
         classes=classes,
         revision=policy.revision,
+        individual=individual_of(policy),
+        terms=terms_of(policy),
     )
     return msgspec.json.encode(certificate)
 
@@ -70,7 +80,7 @@ def _before(policy: Policy) -> Before:
 def test_no_certificate_tells_nothing(tmp_path: Path) -> None:
     assert before_of([]) is None
     assert before_of([b"", b"{}", b"\xff"]) is None
-    assert weaker_than(_policy(tmp_path), None) == ()
+    assert weaker_than(_policy(tmp_path), None, ledger=True) == ()
 
 
 def test_the_newest_window_of_the_highest_revision_counts(tmp_path: Path) -> None:
@@ -91,13 +101,78 @@ def test_the_policy_document_beside_certificates_tells_all_that_was_promised(tmp
 
     before = before_of([*document.parts(), named])
     assert before is not None
-    assert before.promises == promises_of(old)
-    assert weaker_than(old, before) == ()
+    assert before.promises == stated_by(old)
+    assert weaker_than(old, before, ledger=True) == ()
 
     without = before_of([named])
     assert without is not None
     assert not without.known
-    assert "promises" in {each.place for each in weaker_than(_policy(tmp_path, k=6), without)}
+    assert "promises" in {each.place for each in weaker_than(_policy(tmp_path, k=6), without, ledger=True)}
+
+
+def _without(certificate: bytes, *keys: str) -> bytes:
+    """Return a certificate as an older release wrote it."""
+    told = msgspec.json.decode(certificate)
+    return msgspec.json.encode({key: value for key, value in told.items() if key not in keys})
+
+
+def test_terms_that_certificates_of_an_older_release_do_not_tell_are_asked_for_once(tmp_path: Path) -> None:
+    old, stricter = _policy(tmp_path, k=5), _policy(tmp_path, k=6)
+    document = PolicyDocument.of(old)
+    named = msgspec.json.encode(msgspec.json.decode(_certificate(old)) | {"promises": document.promises})
+
+    untold = before_of([*document.parts(), _without(named, "terms", "individual")])
+    told = before_of([*document.parts(), named])
+
+    assert [each.place for each in weaker_than(stricter, untold, ledger=True)] == ["terms"]
+    assert weaker_than(old, untold, ledger=True) == weaker_than(stricter, told, ledger=True) == ()
+
+
+def test_who_was_counted_and_the_terms_are_known_where_the_policy_document_is_gone(tmp_path: Path) -> None:
+    old = _policy(tmp_path)
+    sections: dict[str, dict[str, Any]] = {
+        "attributes": {"person": {"role": "identifier", "path": ["event"]}},
+        "window": {"max_records_per_individual": 101},
+    }
+    read_elsewhere = load_policy(write_policy(tmp_path, **sections))
+
+    before = before_of([_certificate(old, **{"age": 1, "home.city": "Oslo"})])
+
+    assert [each.place for each in weaker_than(read_elsewhere, before, ledger=True)] == [
+        "privacy.individual",
+        "window.max_records_per_individual",
+    ]
+
+
+def test_a_certificate_that_names_ids_without_a_place_is_no_reason_to_fail(tmp_path: Path) -> None:
+    told = msgspec.json.decode(_certificate(_policy(tmp_path))) | {"individual": {"field": "person"}}
+
+    found = weaker_than(_policy(tmp_path, k=6), before_of([msgspec.json.encode(told)]), ledger=True)
+
+    assert [each.place for each in found] == ["privacy.individual"]
+
+
+def test_another_engine_is_seen_in_certificates_of_an_older_release_too(tmp_path: Path) -> None:
+    before = before_of([_without(_certificate(_policy(tmp_path)), "terms", "individual")])
+    mondrian = load_policy(write_policy(tmp_path, engine={"name": "mondrian"}))
+
+    assert {each.place for each in weaker_than(mondrian, before, ledger=True)} == {"engine.name", "terms"}
+
+
+def test_the_same_policy_without_a_ledger_is_weaker_than_with_one_and_not_conversely(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    once, twice = (
+        before_of([msgspec.json.encode(msgspec.json.decode(_certificate(policy)) | {"delivery": delivery})])
+        for delivery in ("exactly-once", "at-least-once")
+    )
+
+    assert [each.place for each in weaker_than(policy, once, ledger=False)] == ["kafka.delivery"]
+    assert weaker_than(policy, twice, ledger=False) == weaker_than(policy, twice, ledger=True) == ()
+    with pytest.raises(SettingsError, match="may be published twice"):
+        refuse_weaker(policy, "", once, ledger=False)
+    refuse_weaker(policy, policy.digest, once, ledger=False)
+    (found,) = rollout_findings(policy, once, "", ledger=False)
+    assert (found.severity, found.place) == (Severity.FORBIDS, "privacy.accept_weaker")
 
 
 def test_a_lower_k_is_refused_with_the_line_that_accepts_it(tmp_path: Path) -> None:
@@ -135,7 +210,7 @@ def test_a_quasi_identifier_that_leaves_as_it_is_is_weaker(tmp_path: Path) -> No
     before = _before(_policy(tmp_path))
     passing = load_policy(write_policy(tmp_path, attributes={"home.city": {"role": "insensitive"}}))
 
-    assert [each.place for each in weaker_than(passing, before)] == ["attributes.home.city"]
+    assert [each.place for each in weaker_than(passing, before, ledger=True)] == ["attributes.home.city"]
 
 
 def test_the_same_policy_and_a_lower_revision_are_not_compared(tmp_path: Path) -> None:
