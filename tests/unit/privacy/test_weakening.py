@@ -532,11 +532,15 @@ def test_a_window_may_become_smaller_where_no_class_is_compared_with_it(tmp_path
     )
 
 
+def test_a_window_may_become_smaller_where_classes_are_compared_with_it_from_now_on(tmp_path: Path) -> None:
+    free = {f"{CRITERIA}/{name}": NONE for name in ("t_closeness", "delta_disclosure", "beta_likeness")}
+    assert weakened(_stated(tmp_path, LOOSE | free), _stated(tmp_path, STRICT)) == ()
+
+
 def test_terms_that_one_side_does_not_tell_are_not_compared(tmp_path: Path) -> None:
     loose, told = _stated(tmp_path, LOOSE), _stated(tmp_path, {})
     untold = {key: value for key, value in told.items() if key not in ("terms", "engine")}
-    places = [each.place for each in weakened(untold, loose)]
-    assert places == []
+    assert weakened(untold, loose) == weakened(loose, untold) == ()
 
 
 _SMALL = st.integers(2, 4)
