@@ -171,7 +171,9 @@ class Bodies:
     def __init__(self, draws: Random, file: FileDescriptorProto, odd: int) -> None:
         self._draws, self._odd = draws, odd
         self._messages = {
-            f".{one.package}.{name}": own for one in (*KNOWN, file) for name, own in _named(one.message_type, "")
+            f"{'.' if one.package else ''}{one.package}.{name}": own
+            for one in (*KNOWN, file)
+            for name, own in _named(one.message_type, "")
         }
 
     def body(self, name: str, levels: int = 0) -> bytes:

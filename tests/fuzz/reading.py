@@ -78,8 +78,9 @@ def check(reader: Reader, values: Values, limits: Limits) -> None:
     if time.process_time() - begun > limits.seconds + limits.seconds_a_record * len(values):
         raise Fault(Kind.TIME)
     _check_columns(reader.policy, batch, len(values))
-    _check_texts(reader.codec, values, limits)
-    _check_arrangement(reader.codec, values, batch, draws, (fill, other))
+    order = draws.sample(range(len(values)), len(values))
+    _check_texts(reader.codec, values, order, (fill, other), limits)
+    _check_arrangement(reader.codec, values, batch, order, (fill, other))
     _check_alone(reader.codec, values, batch, draws, other)
     if reader.means is not None:
         _check_meaning(reader, values, batch)
@@ -115,10 +116,22 @@ def _check_columns(policy: Policy, batch: CodedBatch, count: int) -> None:
         raise Fault(Kind.RANGE, "reasons")
 
 
-def _check_texts(codec: Codec, values: Values, limits: Limits) -> None:
-    for value, text in zip(values, codec.inner(values), strict=True):
+def _check_texts(
+    codec: Codec, values: Values, order: Sequence[int], fills: tuple[int, int], limits: Limits
+) -> None:
+    """Look at the texts that records mean, also at parts that no attribute reads."""
+    with poisoned(fills[0]):
+        found = codec.inner(values)
+    if found is values:
+        return
+    texts = list(found)
+    for value, text in zip(values, texts, strict=True):
         if len(text or b"") > limits.text + limits.text_a_byte * len(value or b""):
             raise Fault(Kind.TEXT, f"{len(text or b'')} bytes of {len(value or b'')}")
+    with poisoned(fills[1]):
+        again = list(codec.inner([values[place] for place in order]))
+    if again != [texts[place] for place in order]:
+        raise Fault(Kind.NEIGHBOURS, "the text that a record means, or memory that nobody has written does")
 
 
 def difference(one: CodedBatch, other: CodedBatch) -> str:
@@ -145,11 +158,10 @@ def _are_alike(one: Any, other: Any) -> bool:
 
 
 def _check_arrangement(
-    codec: Codec, values: Values, batch: CodedBatch, draws: Random, fills: tuple[int, int]
+    codec: Codec, values: Values, batch: CodedBatch, order: Sequence[int], fills: tuple[int, int]
 ) -> None:
-    order = np.array(draws.sample(range(len(values)), len(values)), np.int64)
-    cut = draws.randint(0, len(values))
-    differs = difference(batch, _decoded(codec, values, order, fills[1], [cut]))
+    cut = order[0] if order else 0
+    differs = difference(batch, _decoded(codec, values, np.array(order, np.int64), fills[1], [cut]))
     if differs:
         same_order = difference(batch, _decoded(codec, values, np.arange(len(values)), fills[1]))
         raise Fault(Kind.GARBAGE if same_order else Kind.NEIGHBOURS, same_order or differs)
