@@ -63,8 +63,8 @@ class Limits:
 
     seconds: float = 1.0
     seconds_a_record: float = 0.002
-    text: int = 1_000_000
-    text_a_byte: int = 1_000
+    text: int = 20_000
+    text_a_byte: int = 128
     memory: int = 3_000_000_000
 
 

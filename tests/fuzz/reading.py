@@ -73,6 +73,7 @@ def check(reader: Reader, values: Values, limits: Limits) -> None:
     """Read values in several ways and raise Fault where an oracle fails."""
     draws = Random(len(values))
     fill, other = draws.sample(FILLS, 2)
+    faults = _faults(reader.codec)
     begun = time.process_time()
     batch = _decoded(reader.codec, values, np.arange(len(values)), fill)
     if time.process_time() - begun > limits.seconds + limits.seconds_a_record * len(values):
@@ -85,6 +86,13 @@ def check(reader: Reader, values: Values, limits: Limits) -> None:
     if reader.means is not None:
         _check_meaning(reader, values, batch)
     _check_written(reader, batch)
+    if _faults(reader.codec) != faults:
+        raise Fault(Kind.EXCEPTION, "a kernel left its bounds, and the codec caught it")
+
+
+def _faults(codec: Codec) -> int:
+    """Return how often a codec has caught an error of a kernel, if it counts them."""
+    return getattr(codec, "faults", 0)
 
 
 def _decoded(

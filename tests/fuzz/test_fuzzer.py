@@ -70,6 +70,7 @@ class Planted:
     sown: Callable[[Codec, Sequence[bytes | None], int, NDArray[np.int64]], CodedBatch]
     encode_wrongly: Callable[[list[bytes]], list[bytes]] = lambda written: written
     text: bytes = b""
+    faults: int = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.plain, name)
@@ -164,6 +165,11 @@ def takes_long(codec: Codec, values: Any, source: int, offsets: Any) -> CodedBat
     return codec.decode(values, source, offsets)
 
 
+def catches_an_error(codec: Codec, values: Any, source: int, offsets: Any) -> CodedBatch:
+    caught.faults += any(map(_is_guilty, values))
+    return codec.decode(values, source, offsets)
+
+
 def leaks(written: list[bytes]) -> list[bytes]:
     return [text[:-1] + b',"other":"guilty"}' for text in written]
 
@@ -190,6 +196,9 @@ def planted(sown: Any, **others: Any) -> Planted:
     return Planted(codec_of(policies()[0], MOST), sown, **others)
 
 
+caught = planted(catches_an_error)
+
+
 @pytest.mark.parametrize("sown", PLANTS, ids=lambda sown: sown.__name__)
 def test_what_is_planted_is_found_and_made_small(sown: Any) -> None:
     finding = found_in(planted(sown))
@@ -204,6 +213,12 @@ def test_what_holds_of_a_planted_codec_holds_without_the_plant() -> None:
 
 def test_an_undeclared_field_in_the_output_is_found() -> None:
     assert found_in(planted(sound, encode_wrongly=leaks)).fault.startswith(Kind.UNDECLARED)
+
+
+def test_an_error_that_the_codec_caught_is_found() -> None:
+    finding = found_in(caught)
+    assert finding.fault.startswith(Kind.EXCEPTION)
+    assert len(finding.case.records) == 1
 
 
 def test_a_long_text_is_found() -> None:

@@ -10,11 +10,14 @@ import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
+from tests.support.hostile_batches import ODD
+from tests.support.raw_producer import raw_producer
 from tests.support.service import CITIES, PARTITIONS, Stage
 
 _TICK = 0.05
 _BAD = 0.01  # of all records: they end as dead letters
 _SEND_WITHIN = 60.0
+_IN_A_BATCH = 5
 
 
 class Crowd:
@@ -96,6 +99,24 @@ class Crowd:
 
     async def _one(self, producer: AIOKafkaProducer, value: bytes, partition: int) -> None:
         await (await producer.send(self._stage.name, value, partition=partition))
+
+    async def send_odd_batches(self) -> bool:
+        """Send records in batches that no client makes and brokers take; return whether any was taken."""
+        taken = False
+        try:
+            async with asyncio.timeout(_SEND_WITHIN):
+                async with raw_producer(self._stage.kafka.address, self._stage.name) as writer:
+                    for batch_of in ODD.values():
+                        first = len(self.people)
+                        batch = batch_of([self._record(serial) for serial in range(first, first + _IN_A_BATCH)])
+                        if await writer.send(batch) == 0:
+                            self.acknowledged.update(range(first, first + _IN_A_BATCH))
+                            taken = True
+                        else:
+                            self.refused += _IN_A_BATCH
+        except (KafkaError, OSError, TimeoutError, AssertionError):
+            pass  # what was sent last may be in the topic or not
+        return taken
 
     def _record(self, serial: int) -> bytes:
         person = int(self._draws.integers(5000))

@@ -71,6 +71,7 @@ class Storm:
             "leave": self._leave,
             "broker-stop": partial(self._restart_broker, self.stage.kafka.stop),
             "broker-kill": partial(self._restart_broker, self.stage.kafka.kill),
+            "odd-batches": self.crowd.send_odd_batches,
             **{name: partial(self._change, change) for name, change in CHANGES.items()},
             **self.operator.faults(),
         }
