@@ -74,8 +74,14 @@ class Wanted:
     after: int
 
 
-def wanted_of(batch: bytes, rule: HeaderRule) -> Wanted | None:
-    """Return what a batch says; None if its head is none of the format."""
+def wanted_of(batch: bytes, rule: HeaderRule, *, any_stream: bool = False) -> Wanted | None:
+    """Return what a batch says; None if its head is none of the format.
+
+    Parameters
+    ----------
+    any_stream
+        Whether a stream that is compressed in another way than ours counts as known.
+    """
     if len(batch) < HEAD:
         return None
     head = HEAD_FIELDS.unpack_from(batch)
@@ -93,7 +99,7 @@ def wanted_of(batch: bytes, rule: HeaderRule) -> Wanted | None:
         plain = _UNPACK[codec](section)
     except Exception:  # noqa: BLE001 - libraries of four codecs
         plain = b""
-    if codec and batch_inputs.PACKED[codec](plain) != section:
+    if codec and not any_stream and batch_inputs.PACKED[codec](plain) != section:
         return Wanted([], sound=False, known=False, after=after)
     found = list[Found]()
     try:

@@ -62,7 +62,7 @@ def _framed(draws: Random, sound: list[bytes]) -> bytes | None:
 def _reader(setting: bytes) -> reading.Reader:
     text, policy = setting[1:].decode(), schema_policy.policy()
     with _known_files_are_compiled_once():
-        codec = schema_policy.codec_with("protobuf", text)
+        codec = schema_policy.codec_with("protobuf", text, (b"\0", *_PLACES))
     if not setting.startswith(_SOUND):
         return reading.Reader(codec, policy, None)
     file = FileDescriptorProto.FromString(b64decode(text))

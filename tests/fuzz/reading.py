@@ -137,9 +137,12 @@ def _check_texts(
         if len(text or b"") > limits.text + limits.text_a_byte * len(value or b""):
             raise Fault(Kind.TEXT, f"{len(text or b'')} bytes of {len(value or b'')}")
     with poisoned(fills[1]):
-        again = list(codec.inner([values[place] for place in order]))
-    if again != [texts[place] for place in order]:
-        raise Fault(Kind.NEIGHBOURS, "the text that a record means, or memory that nobody has written does")
+        again = list(codec.inner(values))
+        shuffled = list(codec.inner([values[place] for place in order]))
+    if again != texts:
+        raise Fault(Kind.GARBAGE, "the text that a record means")
+    if shuffled != [texts[place] for place in order]:
+        raise Fault(Kind.NEIGHBOURS, "the text that a record means")
 
 
 def difference(one: CodedBatch, other: CodedBatch) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,13 +61,18 @@ def is_long(value: bytes | None) -> bool:
     return 8 * len(value or b"") > MOST
 
 
-def codec_with(form: str, schema: str) -> Codec:
-    """Return a codec of a registry's format that has learned a schema from a file and asks nobody."""
+def codec_with(form: str, schema: str, named: Sequence[bytes] = (b"",)) -> Codec:
+    """Return a codec of a registry's format that has learned a schema from a file and asks nobody.
+
+    Parameters
+    ----------
+    named
+        What names the messages that it learns, as it stands behind the schema's id.
+    """
     with TemporaryDirectory() as folder:
         file = Path(folder) / "schema"
         file.write_text(schema)
         access = RegistryAccess("http://127.0.0.1:1", Framing.CONFLUENT, {str(NUMBER): file})
         codec = topic_codec(policy(), MOST, RecordFormats(form, "json", access))
-        name = b"\0" if form == "protobuf" else b""
-        asyncio.run(codec.learn([[b"\0" + NUMBER.to_bytes(4, "big") + name]]))
+        asyncio.run(codec.learn([[b"\0" + NUMBER.to_bytes(4, "big") + name for name in named]]))
     return codec

@@ -276,3 +276,5 @@ def _of_odd_streams() -> Iterator[tuple[str, bytes]]:
 
 HOSTILE = dict((*_hostile(), *_of_odd_numbers(), *_of_odd_heads(), *_of_odd_streams()))
 """By names."""
+UNREADABLE = ("delta 7 last", "delta 100 first", f"delta {MOST} last", "all at one place")
+"""Names of those that a broker takes and that nobody can read."""
