@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak check lint format lock schemas wheel bench mutants clean
+.PHONY: demo test soak fuzz check lint format lock schemas wheel bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests. The pip that comes with Python may be too
@@ -44,6 +44,10 @@ test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven 
 soak: $(VENV)/.dev ## what takes minutes: laws on all examples, long storms, floods and delays, Spark, Debezium, the image
 	$(BIN)/python $(SOAK)
 	$(BIN)/python $(LAWS)
+
+FUZZ_SECONDS ?= 3600
+fuzz: $(VENV)/.dev ## made-up records that are wrong in many ways, for an hour: CONTRIBUTING.md says what to do with a finding
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 check: $(VENV)/.dev ## the fast part: no broker, no slow tests
 	$(BIN)/python $(FAST)

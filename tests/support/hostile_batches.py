@@ -44,16 +44,19 @@ class Raw:
     size: int | None = None
     value_size: bytes | None = None
     delta_bytes: bytes | None = None
+    time_bytes: bytes | None = None
+    key_size: bytes | None = None
     tail: bytes = b"\0"  # the count of headers and these
     key: bytes | None = None
 
     def bytes_at(self, place: int) -> bytes:
         size = -1 if self.value is None else len(self.value)
-        body = b"\0" + varint(self.time)
+        body = b"\0" + (varint(self.time) if self.time_bytes is None else self.time_bytes)
         body += (
             varint(place if self.delta is None else self.delta) if self.delta_bytes is None else self.delta_bytes
         )
-        body += varint(-1) if self.key is None else varint(len(self.key)) + self.key
+        body += varint(-1 if self.key is None else len(self.key)) if self.key_size is None else self.key_size
+        body += self.key or b""
         body += varint(size) if self.value_size is None else self.value_size
         body += (self.value or b"") + self.tail
         return varint(len(body) if self.size is None else self.size) + body
@@ -124,7 +127,61 @@ def behind(before: bytes, pack: Callable[[bytes], bytes]) -> Callable[[bytes], b
     return lambda plain: before + pack(plain)
 
 
+def _wide(values: Sequence[bytes]) -> list[Raw]:
+    """Return records with numbers of five bytes where one would do."""
+    return [
+        Raw(value, value_size=varint(len(value), width=5), delta_bytes=varint(place, width=5))
+        for place, value in enumerate(values)
+    ]
+
+
+def _raw(values: Sequence[bytes], tail: bytes = b"\0") -> list[Raw]:
+    return [Raw(value, tail=tail) for value in values]
+
+
+_NO_TEXT = varint(1) + b"h" + varint(-1)
+ODD: dict[str, Callable[[Sequence[bytes]], bytes]] = {
+    "two streams of gzip": lambda values: batch_of(_raw(values), codec=GZIP, packed=twice(gzip.compress)),
+    "two streams of zstd": lambda values: batch_of(_raw(values), codec=ZSTD, packed=twice(zstd_encode)),
+    "empty members": lambda values: batch_of(
+        _raw(values), codec=GZIP, packed=behind(empty_members(1_000), gzip.compress)
+    ),
+    "empty frames": lambda values: batch_of(
+        _raw(values), codec=ZSTD, packed=behind(empty_frames(1_000), zstd_encode)
+    ),
+    "wide numbers": lambda values: batch_of(_wide(values)),
+    "packed wide numbers": lambda values: batch_of(_wide(values), codec=ZSTD),
+    "a deletion horizon": lambda values: batch_of(_raw(values), attributes=64),
+    "an unknown attribute": lambda values: batch_of(_raw(values), attributes=128),
+    "a header without a value": lambda values: batch_of(_raw(values, varint(1) + _NO_TEXT)),
+    "three hundred headers": lambda values: batch_of(_raw(values, varint(300) + _NO_TEXT * 300)),
+}
+"""Batches of any values that no client makes and every client reads."""
+
 GOOD = [Raw(b"a"), Raw(b"b"), Raw(b"c")]
+
+
+def _with_time(value: bytes, time: bytes) -> Raw:
+    """Return a record at place 1 with the bytes of a time."""
+    return Raw(value, time_bytes=time, delta=1)
+
+
+def _raw_snappy(plain: bytes) -> bytes:
+    return bytes(cramjam.snappy.compress_raw(plain))
+
+
+_FIELDS = (
+    *("base", "length", "leader_epoch", "format", "checksum", "attributes", "last", "first_time", "largest_time"),
+    *("producer", "epoch", "sequence", "count"),
+)
+
+
+def with_head(batch: bytes, **fields: int) -> bytes:
+    """Return a batch with other fields of its head and a true checksum."""
+    told = dict(zip(_FIELDS, HEAD_FIELDS.unpack_from(batch), strict=True)) | fields
+    data = bytearray(HEAD_FIELDS.pack(*told.values()) + batch[HEAD_FIELDS.size :])
+    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
+    return bytes(data)
 
 
 def _hostile() -> Iterator[tuple[str, bytes]]:
@@ -166,5 +223,60 @@ def _hostile() -> Iterator[tuple[str, bytes]]:
     yield "empty frames", batch_of(GOOD, codec=ZSTD, packed=behind(empty_frames(9_000), zstd_encode))
 
 
-HOSTILE = dict(_hostile())
+def _of_odd_numbers() -> Iterator[tuple[str, bytes]]:
+    """Yield batches whose records have numbers that are too wide, too large or below 0."""
+    for beyond in (0, 0x10, 0x70):
+        wide = varint(0, width=10, beyond=beyond)
+        yield f"ten bytes of a time, bits {beyond}", batch_of([Raw(b"a"), _with_time(b"b", wide), Raw(b"c")])
+    yield "eleven bytes of a time", batch_of([Raw(b"a"), _with_time(b"b", varint(0, width=11)), Raw(b"c")])
+    yield "five bytes of all numbers", batch_of(_wide([b"a", b"b", b"c"]))
+    yield "a number without an end", batch_of([Raw(b"a", tail=b"\x80" * 4)])
+    for size in (-2, -100, -MOST - 1):
+        yield f"a value of {size} bytes", batch_of([Raw(b"a"), Raw(b"", value_size=varint(size)), Raw(b"c")])
+        yield f"a key of {size} bytes", batch_of([Raw(b"a"), Raw(b"b", key_size=varint(size)), Raw(b"c")])
+    for size in (0, 3, MOST):
+        yield f"a key of {size} bytes", batch_of([Raw(b"a"), Raw(b"b", key_size=varint(size)), Raw(b"c")])
+    yield "a null value in the middle", batch_of([Raw(b"a"), Raw(None), Raw(b"c")])
+    yield "only null values", batch_of([Raw(None)] * 3)
+    yield "bytes behind the headers", batch_of([Raw(b"a", tail=b"\0junk"), Raw(b"b"), Raw(b"c")])
+    for count in (-1, -MOST - 1, MOST, 200):
+        yield f"{count} headers that are not there", batch_of([Raw(b"a", tail=varint(count)), Raw(b"b"), Raw(b"c")])
+    yield "two thousand headers", batch_of([Raw(b"a", tail=varint(2_000) + _NO_TEXT * 2_000), Raw(b"b"), Raw(b"c")])
+    yield "a header without a name", batch_of([Raw(b"a", tail=varint(1) + varint(-1) + varint(1) + b"v")])
+    yield "a header of a long value", batch_of([Raw(b"a", tail=varint(1) + varint(1) + b"h" + varint(MOST) + b"v")])
+
+
+def _of_odd_heads() -> Iterator[tuple[str, bytes]]:
+    """Yield batches of sound records whose heads say what no client says."""
+    for time in (-1, 0, MOST, 2**62, -(2**63)):
+        yield f"{time} ms for the first time", batch_of(GOOD, first_time=time)
+        yield f"{time} ms for the largest time", with_head(batch_of(GOOD), largest_time=time)
+    yield "no records", batch_of([])
+    yield "no records up to 5", batch_of([], last=5)
+    for name in ("producer", "epoch", "sequence"):
+        for number in (0, 5, 32_767):
+            yield f"{name} {number}", with_head(batch_of(GOOD), **{name: number})
+    yield "producer, epoch and sequence", with_head(batch_of(GOOD), producer=2**62, epoch=5, sequence=MOST)
+    yield "another leader's epoch", with_head(batch_of(GOOD), leader_epoch=7)
+    yield "a wrong checksum", batch_of(GOOD)[:-1] + b"\x01"
+    for attributes in (5, 6, 8, 24, 48, 64, 128, 256, 0x4000, -0x8000):
+        yield f"attributes {attributes}", batch_of(GOOD, attributes=attributes)
+
+
+def _of_odd_streams() -> Iterator[tuple[str, bytes]]:
+    """Yield batches that are compressed in odd ways."""
+    for codec in PACK:
+        yield f"no stream of {codec}", batch_of(GOOD, codec=codec, packed=lambda plain: b"")
+        yield f"plain bytes for {codec}", batch_of(GOOD, codec=codec, packed=bytes)
+        yield f"no records of {codec}", batch_of([], codec=codec, last=2)
+        yield f"a stream of {codec} with wide numbers", batch_of(_wide([b"a", b"b", b"c"]), codec=codec)
+        yield f"null values of {codec}", batch_of([Raw(None)] * 3, codec=codec)
+    yield "gzip said to be zstd", batch_of(GOOD, codec=ZSTD, packed=gzip.compress)
+    yield "gzip in gzip", batch_of(GOOD, codec=GZIP, packed=lambda plain: gzip.compress(gzip.compress(plain)))
+    yield "snappy without blocks of xerial", batch_of(GOOD, codec=SNAPPY, packed=_raw_snappy)
+
+
+HOSTILE = dict((*_hostile(), *_of_odd_numbers(), *_of_odd_heads(), *_of_odd_streams()))
 """By names."""
+UNREADABLE = ("delta 7 last", "delta 100 first", f"delta {MOST} last", "all at one place")
+"""Names of those that a broker takes and that nobody can read."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
+from tests.support.hostile_batches import HOSTILE, ODD, UNREADABLE
+from tests.support.raw_producer import raw_producer
 from tests.support.service import CITIES, PARTITIONS, Stage
 
 _TICK = 0.05
 _BAD = 0.01  # of all records: they end as dead letters
 _SEND_WITHIN = 60.0
+_IN_A_BATCH = 5
 
 
 class Crowd:
@@ -96,6 +100,34 @@ class Crowd:
 
     async def _one(self, producer: AIOKafkaProducer, value: bytes, partition: int) -> None:
         await (await producer.send(self._stage.name, value, partition=partition))
+
+    async def send_odd_batches(self) -> bool:
+        """Send records in batches that no client makes and every client reads; return whether any was taken."""
+        return await self._send_raw(self._odd_batches())
+
+    async def send_unreadable_batches(self) -> bool:
+        """Send batches that brokers take and no client reads; return whether any was taken."""
+        return await self._send_raw((HOSTILE[name], range(0)) for name in UNREADABLE)
+
+    def _odd_batches(self) -> Iterator[tuple[bytes, range]]:
+        for batch_of in ODD.values():
+            first = len(self.people)
+            serials = range(first, first + _IN_A_BATCH)
+            yield batch_of([self._record(serial) for serial in serials]), serials
+
+    async def _send_raw(self, batches: Iterable[tuple[bytes, range]]) -> bool:
+        """Send batches, each with the serial numbers in it; whether the last one was taken nobody may know."""
+        taken = 0
+        with contextlib.suppress(KafkaError, OSError, TimeoutError, AssertionError):
+            async with (
+                asyncio.timeout(_SEND_WITHIN),
+                raw_producer(self._stage.kafka.address, self._stage.name) as writer,
+            ):
+                for batch, serials in batches:
+                    if await writer.send(batch) == 0:
+                        self.acknowledged.update(serials)
+                        taken += 1
+        return taken > 0
 
     def _record(self, serial: int) -> bytes:
         person = int(self._draws.integers(5000))

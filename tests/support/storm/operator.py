@@ -19,6 +19,7 @@ from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.service import PARTITIONS, K, Stage
 from tests.support.storm.crowd import Crowd
+from tests.support.storm.input import read_input
 from tests.support.storm.offsets import delete_offsets, ledger_of, set_offsets
 from tests.support.storm.team import Team
 from tests.support.storm.verdict import Life
@@ -164,8 +165,8 @@ class Operator:
         await self.team.have_joined()
         await self.crowd.hold()
         try:
-            records = await self.stage.kafka.read_to_end(self.stage.name, within=120)
-            life = Life(await self._id_of(self.stage.name), records)
+            given = await read_input(self.stage.kafka.address, self.stage.name)
+            life = Life(await self._id_of(self.stage.name), given.records)
             await self._delete(self.stage.name)
             await self.stage.kafka.create_topic(self.stage.name, PARTITIONS)
             self.lives.append(life)

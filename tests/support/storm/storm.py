@@ -17,6 +17,7 @@ from stream_anon.settings.policy_file import build_policy
 from tests.support.registry.apicurio import Apicurio
 from tests.support.service import PARTITIONS, Stage
 from tests.support.storm.crowd import Crowd
+from tests.support.storm.input import read_input
 from tests.support.storm.line import Line
 from tests.support.storm.offsets import ledger_of
 from tests.support.storm.operator import Operator
@@ -71,6 +72,8 @@ class Storm:
             "leave": self._leave,
             "broker-stop": partial(self._restart_broker, self.stage.kafka.stop),
             "broker-kill": partial(self._restart_broker, self.stage.kafka.kill),
+            "odd-batches": self.crowd.send_odd_batches,
+            "unreadable-batches": self.crowd.send_unreadable_batches,
             **{name: partial(self._change, change) for name, change in CHANGES.items()},
             **self.operator.faults(),
         }
@@ -260,10 +263,9 @@ class Storm:
         for _ in range(2):
             self.team.join()
         deadline = time.monotonic() + _CALM_WITHIN
-        given = await self.stage.kafka.read_to_end(self.stage.name, within=120)
-        ends = Counter(record.partition for record in given)
+        ends = (await read_input(self.stage.kafka.address, self.stage.name)).ends
         while time.monotonic() < deadline:
-            if await ledger_of(self.stage) == dict(ends):
+            if await ledger_of(self.stage) == ends:
                 break
             await asyncio.sleep(1)
         else:

@@ -76,6 +76,7 @@ class Team:
             "fault": fault,
             "session_timeout": f"{SESSION:g}s",
             "transaction_timeout": f"{TRANSACTION:g}s",
+            "lost_input": "skip",  # for batches that nobody can read
         }
         if self.lines:
             kafka["bootstrap_servers"] = self.lines[self._born % len(self.lines)].address

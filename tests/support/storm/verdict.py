@@ -18,6 +18,7 @@ from stream_anon.audit.audit import Audit
 from stream_anon.audit.records import decode_record
 from stream_anon.microdata.policy import Policy
 from tests.support.service import K, Stage
+from tests.support.storm.input import InputRecord, read_input
 
 Spot = tuple[int, int, int]
 """Life of the input, partition and offset."""
@@ -38,7 +39,7 @@ class Life:
     """
 
     topic_id: str
-    given: Sequence[ConsumerRecord]
+    given: Sequence[ConsumerRecord | InputRecord]
     ended: float = inf
 
 
@@ -96,17 +97,20 @@ class Topics:
 
 async def read_topics(stage: Stage, before: Sequence[Life] = (), within: float = 120.0) -> Topics:
     """Return what the topics hold; `before` are the lives of the input before the present one."""
-    names = ("", ".out.certificates", ".out", ".out.dead-letters")
-    read = [await stage.kafka.read_to_end(stage.name + name, within=within) for name in names]
-    lives = [*before, Life("", read[0])]
+    given = await read_input(stage.kafka.address, stage.name)
+    names = (".out.certificates", ".out", ".out.dead-letters")
+    certificates, released, letters = [
+        await stage.kafka.read_to_end(stage.name + name, within=within) for name in names
+    ]
+    lives = [*before, Life("", given.records)]
     lives = [
         replace(life, given=await asyncio.to_thread(_as_json, life.given, stage.decode_input)) for life in lives
     ]
-    output = await asyncio.to_thread(_as_json, read[2], stage.decode)
-    return Topics(lives, output, read[1], read[3])
+    output = await asyncio.to_thread(_as_json, released, stage.decode)
+    return Topics(lives, output, certificates, letters)
 
 
-def _as_json(records: Sequence[ConsumerRecord], decode: Callable[[bytes], Any]) -> Sequence[ConsumerRecord]:
+def _as_json(records: Sequence[Any], decode: Callable[[bytes], Any]) -> Sequence[Any]:
     """Return records of any format as the JSON that they mean."""
     if decode is json.loads:
         return records

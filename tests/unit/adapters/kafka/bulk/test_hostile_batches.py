@@ -70,6 +70,13 @@ def test_what_others_wrote_behind_a_hostile_batch_is_read(name: str) -> None:
     assert offsets == sorted(set(offsets))
 
 
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("name", made.ODD)
+def test_a_batch_that_is_only_odd_is_read_whole(name: str, small: bool) -> None:
+    values = [b"a", b"bcd", b"e"]
+    assert of_batch(made.ODD[name](values), small=small) == (list(enumerate(values)), None)
+
+
 @pytest.mark.parametrize("start", [0, 1, 2])
 @pytest.mark.parametrize("delta", [7, 100, MOST, -1])
 @pytest.mark.parametrize("codec", made.PACK)
