@@ -64,9 +64,8 @@ def _pieces(boxes: Boxes, place: int) -> tuple[NDArray[np.int64], ...]:
     chosen, records = boxes.alike((place,))
     low, high = boxes.low[place, chosen].astype(np.int64), boxes.high[place, chosen].astype(np.int64)
     sets = boxes.members.get(place)
-    if sets is None:
-        order = np.lexsort((high, low))
-        return records[order], np.arange(len(order)), low[order], high[order] + 1
+    if sets is None:  # groups come in the order of their bounds
+        return records, np.arange(len(records)), low, high + 1
     spans = [
         [(code, code + 1) for code in sets[number]] or [(first, last + 1)]
         for number, first, last in zip(chosen.tolist(), low.tolist(), high.tolist(), strict=True)

@@ -65,6 +65,16 @@ async def test_of_few_people_only_what_is_published_is_measured_however_many_rec
         assert bool(found) == (persons > 1)
 
 
+async def test_the_last_answer_stays_while_later_windows_have_too_few_people() -> None:
+    async with Driver(window=WINDOW | {"max_records_per_individual": 1000}) as driver:
+        driver.send(_people(ENOUGH))
+        await _settled(driver)
+        driver.clock.advance(PRIVATE_SECONDS)
+        driver.send(_people(ENOUGH, ENOUGH, persons=400))
+        first, second = await _settled(driver)
+    assert [before for _, before, _ in second.shares] == [before for _, before, _ in first.shares] != [None, None]
+
+
 async def test_of_few_published_records_the_original_ones_are_not_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
