@@ -59,7 +59,7 @@ class LeakageSamples:
             self._sampler.offer(measure, self._measured)
 
     def _measure(self, columns: Columns, classes: Classes, released: int) -> _Shares:
-        # Published numbers and the time decide whether original records are looked at: that they are tells nothing.
+        # Only a published number and the time decide whether original records are looked at.
         now = self._clock.monotonic()
         if released >= self._needed and now >= self._private_until:
             self._private_until = now + PRIVATE_SECONDS
