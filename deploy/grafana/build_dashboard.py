@@ -269,8 +269,9 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             Panel(
                 "Leakage by attribute",
                 "What an attribute gives, of all that tells one person from the others, to somebody who knows it: "
-                "by the true values (before) and by what was released (after). A window a minute, with noise. "
-                "Empty where windows have too few people: 433 with two quasi-identifiers, 1,708 with eight.",
+                "by the true values (before: a window an hour, with noise) and by what was released (after: a "
+                "window a minute). There is no before where windows have too few people: about 1,000 with two "
+                "quasi-identifiers, 2,000 with eight.",
                 "percentunit",
                 (
                     (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.conditions import Condition
-from stream_anon.measures.window_leakage import least_told
+from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -71,7 +71,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
         for place, shield in enumerate(policy.shields)
         if shield not in policy.open_shields
     ]
-    needed = least_told(len(policy.quasi_identifiers))
+    needed = least_told(len(policy.quasi_identifiers), policy.window.max_records)
     if policy.window.max_records < needed:
         found.append(no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))
     for attribute in policy.quasi_identifiers:
@@ -108,11 +108,12 @@ def policy_findings(policy: Policy) -> list[Finding]:
 
 
 def no_live_leakage(needed: int, fewer: str) -> Finding:
-    """Return that windows are too small for their leakage to be told."""
+    """Return that windows are too small for what their original records leak to be told."""
     return note(
         "window",
-        f"stream_anon_information_leakage_ratio and the status page tell what a window leaks if it has {needed:,} "
-        f"individuals or more, so that noise can hide each one: {fewer}. `stream-anon leakage` measures a sample",
+        "stream_anon_information_leakage_ratio and the status page tell what attributes leak after any release, "
+        f"and before that of a window of {needed:,} individuals or more, so that noise can hide each one: "
+        f"{fewer}. `stream-anon leakage` measures a sample",
     )
 
 

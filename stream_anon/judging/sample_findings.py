@@ -9,7 +9,7 @@ from stream_anon.judging.prohibitions import crowd_in_words, noun, prohibitions
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.spellings import Spelling
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
-from stream_anon.measures.window_leakage import least_told
+from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy, Shortfall
@@ -174,7 +174,7 @@ def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
         outcome = _ABOVE[policy.above_max_suppressed]
         text = f"{windows} would suppress more than {policy.max_suppressed} of the records, and be {outcome}"
         found.append(warning("privacy.max_suppressed", text))
-    needed = least_told(len(policy.quasi_identifiers))
+    needed = least_told(len(policy.quasi_identifiers), policy.window.max_records)
     if forecast.whole and forecast.individuals < needed <= policy.window.max_records:
         found.append(no_live_leakage(needed, f"the sample's median window holds {forecast.individuals:,}"))
     rest = forecast.suppressed_share - forecast.over_limit

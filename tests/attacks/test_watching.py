@@ -5,12 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
-from stream_anon.measures.boxes import boxes_of_classes
-from stream_anon.measures.leakage import Population
-from stream_anon.measures.window_leakage import EPSILON, exact_shares, window_leakage
-from stream_anon.microdata.columns import Columns
 from tests.attacks.conftest import Measured
 from tests.attacks.outside import Watcher
 from tests.attacks.town import Person, Service, share, town_policy, townspeople
@@ -95,45 +89,4 @@ def test_a_closed_window_tells_whether_planted_records_found_the_victim(measured
     measured(
         f"k = {k}, windows of 55, {k - 1} planted records: the loss on the status page tells in "
         f"{share(right, trials)} of the windows whether the victim was in it"
-    )
-
-
-def test_what_a_window_leaks_does_not_tell_which_value_somebody_has(measured: Measured) -> None:
-    """Promised: shares of a window are differentially private, given what was released of it.
-
-    The attacker knows everybody's records but one, and all that was released. The victim's age is one of two that
-    their class may hold. Of exact shares the one that fits names it. Of those that are told he takes the likelier
-    age.
-    """
-    policy = town_policy(5)
-    people = townspeople(1000, 7)
-    release = Service(policy).release(people)
-    attributes, classes = policy.quasi_identifiers, release.classes
-    codes = np.array([[each.code(one[each.name]) for one in people] for each in attributes], np.int32)
-    widest = int(np.argmax(classes.high[0] - classes.low[0]))
-    victim = int(np.flatnonzero(release.class_of_row == widest)[0])
-    ages = np.arange(classes.low[0, widest], min(classes.high[0, widest] + 1, 100))
-    frequent = np.array([(codes[0] == age).sum() for age in ages])
-    worlds = [codes.copy(), codes.copy()]
-    worlds[0][0, victim], worlds[1][0, victim] = ages[frequent.argmin()], ages[frequent.argmax()]
-    unpublished = len(people) - release.released
-    boxes = boxes_of_classes(attributes, classes)
-    exact = [np.stack(exact_shares(Population(world), boxes, unpublished)) for world in worlds]
-    assert (exact[0] != exact[1]).any(), "exact shares would name the age in every case"
-
-    nobody_twice, nothing = np.arange(len(people), dtype=np.int32), np.empty((0, len(people)), np.int32)
-    draws, trials, right = np.random.default_rng(2), 2000, 0
-    for trial in range(trials):
-        truth = trial % 2
-        columns = Columns(worlds[truth], nobody_twice, nothing)
-        told = window_leakage(attributes, columns, classes, unpublished, draws)
-        shown = np.stack([told.before, told.after])
-        off = [float(np.abs(shown - each).sum()) for each in exact]
-        right += (off[1] < off[0]) == bool(truth)
-    bound = np.exp(EPSILON) / (1 + np.exp(EPSILON))
-    assert right / trials <= bound + 3 * np.sqrt(0.25 / trials)
-    measured(
-        "windows of 1,000 people, of whom the attacker knows all but one age: what is told of a window's leakage "
-        f"names the right one of two ages in {share(right, trials)} of the cases; exact shares would in all, and "
-        f"no attacker is right in more than {100 * bound:.1f} %"
     )

@@ -153,8 +153,8 @@ class Metrics:
         )
         self._leakage = self._gauge(
             "information_leakage_ratio",
-            "What an attribute of the last measured window leaks of who somebody is, before and after the release, "
-            "with noise; no series before a window was measured.",
+            "What an attribute leaks of who somebody is: after the release of the last measured window, and before "
+            "that of one in an hour, with noise; no series before a window was measured.",
             ("attribute", "stage"),
         )
         self._violations = self._counter("gate_violations", "Classes that the gate had to suppress: a bug.")
@@ -492,11 +492,12 @@ class Metrics:
         if seconds is not None:
             self._stages["audit"].observe(seconds)
 
-    def leakage(self, shares: Iterable[tuple[str, float, float]]) -> None:
+    def leakage(self, shares: Iterable[tuple[str, float | None, float]]) -> None:
         """Show what each quasi-identifier of a window leaks before and after the release, as a share of all."""
         for name, before, after in shares:
             if name in self._attributes:
-                self._leakage.labels(name, "before").set(before)
+                if before is not None:
+                    self._leakage.labels(name, "before").set(before)
                 self._leakage.labels(name, "after").set(after)
 
     def delays(self, waits: ArrayLike, records: ArrayLike, end_to_end: ArrayLike) -> None:

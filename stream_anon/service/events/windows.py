@@ -169,13 +169,14 @@ class WindowMeasured:
     Parameters
     ----------
     shares
-        (attribute, before, after), as in `measures.window_leakage.WindowLeakage`, which says what protects people;
-        empty if the measurement broke off, which is a bug.
+        (attribute, before, after) by `measures.window_leakage`, which says what protects people. `before` is of an
+        earlier window where this one is not told of, None where none was.
+        Empty if the measurement broke off, which is a bug.
     seconds
         How long it took.
     """
 
-    shares: tuple[tuple[str, float, float], ...]
+    shares: tuple[tuple[str, float | None, float], ...]
     seconds: float
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sortedcontainers import SortedDict, SortedSet
 
-from stream_anon.measures.window_leakage import least_told
+from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.status.flow_history import FlowHistory
@@ -67,7 +67,7 @@ class StatusBoard:
         self._rejected: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
-        self._leakage: tuple[tuple[str, float, float], ...] = ()
+        self._leakage: tuple[tuple[str, float | None, float], ...] = ()
         self._flow = FlowHistory()
         self._missing: Counter[str] = Counter()
 
@@ -225,7 +225,7 @@ class StatusBoard:
             "max_delay_seconds": event.max_delay,
             "max_records": event.max_records,
             "quasi_identifiers": list(event.attributes),
-            "leakage_needs": least_told(len(event.attributes)),
+            "leakage_needs": least_told(len(event.attributes), event.max_records),
             "group": event.group,
             "input": event.topic,
             "output": event.output,

@@ -215,7 +215,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         at=at,
         keeper=keeper,
         rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell, decode),
-        leakages=LeakageSamples(policy, clock, tell, np.random.default_rng(secrets.randbits(256))),
+        leakages=LeakageSamples(policy, clock, tell, secrets.randbelow),
         troubles=Troubles(
             ledger,
             kafka.ledger,

@@ -92,7 +92,7 @@ def test_the_page_of_a_fleet_has_the_sections_of_a_worker_and_adds_up() -> None:
     workers[1].tell(replace(PUBLISHED, batch="newer", wall=PUBLISHED.wall + 60))
     workers[1].tell(e.InputSkipped(("people", 1), 10, 25))
     workers[0].tell(e.WindowMeasured((("city", 0.3, 0.12),), 0.1))
-    workers[1].tell(e.WindowMeasured((("city", 0.25, 0.15),), 0.1))
+    workers[1].tell(e.WindowMeasured((("city", None, 0.15),), 0.1))
     for number, worker in enumerate(workers):
         fleet.board.take(number, worker.report)
     page, one = fleet.page, workers[0].board.status()

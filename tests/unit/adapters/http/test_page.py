@@ -6,6 +6,7 @@ How it looks at every width, by day and at night: tests/conformance/test_pages.p
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -246,7 +247,7 @@ async def test_the_page_says_what_each_attribute_leaks_before_and_after_the_rele
         ["age", "38 %", "10 %"],
         ["education", "20 %", "1 %"],
     ]
-    assert "with noise" in await seen.text("#leakage-note")
+    assert "of one in an hour, with noise" in await seen.text("#leakage-note")
     seen.board(e.WindowMeasured((), 0.01))
     seen.board(e.WindowMeasured((("age", 0.4, 0.2),), 0.01))
     await seen.until("document.querySelector('#leakage').textContent.includes('40\u00a0%')")
@@ -254,12 +255,19 @@ async def test_the_page_says_what_each_attribute_leaks_before_and_after_the_rele
     assert seen.complaints == []
 
 
-async def test_while_no_window_was_measured_the_page_says_how_many_individuals_that_takes(seen: Seen) -> None:
-    for most, begin in ((1000, "No window is measured: they hold at most 1,000 records"), (5000, "No window was")):
-        await seen.page.evaluate(f"leakage({{}}, {{max_records: {most}, leakage_needs: 1708}})")
+async def test_while_nothing_is_told_of_original_records_the_page_says_how_many_individuals_that_takes(
+    seen: Seen,
+) -> None:
+    for most, end in (
+        (1000, "these hold at most 1,000 records (window.max_records)."),
+        (5000, "hide each of them."),
+    ):
+        found = json.dumps({"age": {"before": None, "after": most / 1e5}})
+        await seen.page.evaluate(f"leakage({found}, {{max_records: {most}, leakage_needs: 1708}})")
         said = await seen.text("#leakage-note")
-        assert said.startswith(begin)
-        assert "needs at least 1,708 individuals with these quasi-identifiers" in said
+        assert "told of windows of about 1,708 individuals or more" in said
+        assert said.endswith(end)
+        assert (await seen.text("#leakage")).split("\n")[1].split("\t")[1] == "\u2013"
     assert seen.complaints == []
 
 

@@ -11,7 +11,7 @@ from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus import families
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.measures.window_leakage import least_told
+from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.bounds import Shield
 from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 from stream_anon.service import events as e
@@ -286,7 +286,14 @@ def test_what_a_window_leaks_is_shown_by_attribute_before_and_after_its_release(
     assert observed.page["leakage"] == {}
     service = observed.page["service"]
     assert isinstance(service, dict)
-    assert service["leakage_needs"] == least_told(2), "the page says so while there is nothing to show"
+    assert service["leakage_needs"] == least_told(2, STARTED.max_records), "the page says so while it is not told"
+    observed.tell(e.WindowMeasured((("age", None, 0.1), ("city", None, 0.12)), 0.01))
+    assert observed.value("information_leakage_ratio", attribute="city", stage="before") is None
+    assert observed.value("information_leakage_ratio", attribute="city", stage="after") == 0.12
+    assert list(observed.page["leakage"].items()) == [
+        ("city", {"before": None, "after": 0.12}),
+        ("age", {"before": None, "after": 0.1}),
+    ]
     observed.tell(e.WindowMeasured((("age", 0.38, 0.1), ("city", 0.31, 0.12)), 0.01))
 
     assert observed.value("information_leakage_ratio", attribute="city", stage="before") == 0.31
