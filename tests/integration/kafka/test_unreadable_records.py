@@ -14,7 +14,6 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records, read_topic
 from stream_anon.adapters.kafka.topics.offset_syncs import read_offset_syncs
 from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
-from stream_anon.service.starting.rollout import published_before
 from tests.integration.kafka.test_large_records import memory
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hostile_batches import GZIP, HOSTILE, ZSTD, Raw, batch_of, varint
@@ -62,7 +61,6 @@ async def test_what_may_say_that_records_were_released_is_read_or_told(kafka: Ap
     await _write(kafka, unique, *(HOSTILE[name] for name in ODD), HOSTILE[BEYOND], batch_of([Raw(b"behind")]))
     connection = Connection(kafka.address, unique)
     asked: list[Callable[[], Awaitable[object]]] = [
-        lambda: published_before(connection, unique),
         lambda: read_topic(connection, unique, newest=4096),
         lambda: read_offset_syncs(connection, unique),
     ]

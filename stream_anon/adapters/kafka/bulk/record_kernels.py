@@ -350,7 +350,10 @@ def read_run(
 def _put_spans(
     data: NDArray[np.uint8], at: int, stop: int, before: int, last_offset: int, spans: NDArray[np.int64]
 ) -> bool:
-    """Write where the parts of the record between two places are; return whether it is sound. See `read_spans`."""
+    """Write where the parts of the record between two places are; return whether it is sound, but for its headers.
+
+    See `read_spans`.
+    """
     time, at = _varint(data, at + 1, stop)
     if at < 0:
         return False
@@ -365,7 +368,7 @@ def _put_spans(
         spans[part], spans[part + 1] = at, at + size if size >= 0 else -1
         at += max(size, 0)
     spans[6], spans[7] = at, stop
-    return at < stop  # headers have a count
+    return True
 
 
 @checked_kernel

@@ -26,7 +26,7 @@ from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole, WholeBatch
 from tests.support import hostile_batches as made
 from tests.support.hostile_batches import GOOD, NONE, ZSTD, Raw, batch_of, varint
-from tests.unit.adapters.kafka.bulk.test_draining import _builder, batches, stamped
+from tests.unit.adapters.kafka.bulk.test_draining import ABORT, _builder, batches, stamped
 from tests.unit.adapters.kafka.bulk.test_large_batches import HALF, Pieces, Reference, sections
 
 PLACE = TopicPartition("t", 3)
@@ -209,6 +209,40 @@ def test_sound_records_come_before_the_error_that_tells_the_rest() -> None:
     assert (position, after) == (4, 6)
 
 
+def test_junk_behind_the_last_record_is_told_wherever_a_piece_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_records, "_PIECE", 1)
+    found, _, after = whole(batch_of(GOOD, codec=ZSTD, tail=b"j"))
+    assert (len(found), after) == (3, 3)
+
+
+def test_a_producer_is_heard_again_behind_the_end_of_its_aborted_transaction() -> None:
+    def written(offset: int, value: bytes) -> bytes:
+        batch = _builder(0, 1)
+        batch.append(0, 5, None, value, [])
+        return stamped(bytes(batch.build()), offset)
+
+    marker = _builder(0, 1)
+    marker.append(0, 5, ABORT, b"\0\0\0\0\0\0", [])
+    data = written(0, b"aborted") + stamped(bytes(marker.build()), 1, attributes=32) + written(2, b"committed")
+    for isolation, values in ((READ_COMMITTED, [b"committed"]), (READ_UNCOMMITTED, [b"aborted", b"committed"])):
+        found, position, after = whole(data, aborted=[(1, 0)], isolation=isolation)
+        assert ([each.value for each in found], position, after) == (values, 3, None)
+
+
+def test_records_that_are_passed_over_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budgets, "AT_ONCE", 100_000)
+    monkeypatch.setattr(whole_records, "_PIECE", 10_000)
+    data = batch_of([Raw(bytes(1_000)) for _ in range(1_000)], codec=ZSTD)
+    budget, polls = Budget(0), 0
+    unread = UnreadWhole(PLACE, Fetched(data), None, 999, None, None, True, 1, budget=budget)
+    while not unread.exhausted:
+        budget.begin_poll()
+        found = unread.take(None)
+        polls += 1
+    assert [each.offset for each in found] == [999]
+    assert polls >= 10
+
+
 def test_an_error_is_raised_until_the_position_is_moved() -> None:
     unread = UnreadWhole(PLACE, Fetched(batch_of([Raw(tail=b"")])), None, 0, None, None, True, 1, budget=Budget(0))
     for _ in range(2):
@@ -276,9 +310,9 @@ def test_one_batch_at_a_time_is_unpacked_and_all_partitions_have_their_turn(
     batch = batch_of([Raw(bytes(1_000)) for _ in range(400)], codec=ZSTD)
     fetches = [UnreadWhole(PLACE, Fetched(batch), None, 0, None, None, True, 1, budget=budget) for _ in range(3)]
     found: list[list[int]] = [[], [], []]
-    for _ in range(100):
+    for poll in range(100):
         budget.begin_poll()
-        for number, unread in enumerate(fetches):
+        for number, unread in list(enumerate(fetches))[:: 1 if poll % 2 else -1]:
             found[number] += [] if unread.exhausted else [record.offset for record in unread.take(None)]
         assert sum(0 < len(offsets) < 400 for offsets in found) <= 1, "two batches are unpacked at once"
     assert found == [list(range(400))] * 3
