@@ -57,6 +57,7 @@ class Engine:
         self._draws = draws
         self._partitioner = partitioner or partitioners(policy, draws=draws)
         self._criteria = Criteria.of(policy)
+        self._least = max(policy.window.least_people, self._criteria.least_people)  # for which a window is held
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}
         self._now = self._arrived = -np.inf
@@ -186,7 +187,7 @@ class Engine:
         if self._policy.window.shortfall is not Shortfall.HOLD or not self._window.admitted:
             return False
         # Without room nothing more may come in: waiting on would be waiting for ever.
-        return self.room and self._window.individuals < self._criteria.least_people
+        return self.room and self._window.individuals < self._least
 
     @property
     def room(self) -> bool:
@@ -230,7 +231,7 @@ class Engine:
         """Take note of when a window that may be held first had enough people."""
         if self._policy.window.shortfall is not Shortfall.HOLD:
             return
-        if self._window.individuals < self._criteria.least_people:
+        if self._window.individuals < self._least:
             self._enough_since = None
         elif self._enough_since is None:
             self._enough_since = self._now

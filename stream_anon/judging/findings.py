@@ -9,7 +9,7 @@ from stream_anon.conditions import Condition
 from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
 from stream_anon.microdata.bounds import k_in_words
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 
 
 class Severity(StrEnum):
@@ -71,6 +71,14 @@ def policy_findings(policy: Policy) -> list[Finding]:
         for place, shield in enumerate(policy.shields)
         if shield not in policy.open_shields
     ]
+    if policy.window.shortfall is Shortfall.HOLD and policy.diverse and not policy.window.least_people:
+        found.append(
+            warning(
+                "window.shortfall",
+                "hold waits for as many people as a class needs, and never for their sensitive values. A window of so "
+                "few people mostly misses some, and is suppressed whole: window.least_people makes it wait for more",
+            )
+        )
     needed = least_told(len(policy.quasi_identifiers), policy.window.max_records)
     if policy.window.max_records < needed:
         found.append(no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))

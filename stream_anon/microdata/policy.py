@@ -76,12 +76,15 @@ class WindowLimits:
         See `Shortfall`.
     max_records_per_individual
         Records of one individual beyond which further ones are suppressed.
+    least_people
+        Individuals for which an overdue window waits, if it may be held; 0 for as many as a class needs.
     """
 
     max_records: int = 10_000
     max_delay: float = 30.0
     shortfall: Shortfall = Shortfall.SUPPRESS
     max_records_per_individual: int = 100
+    least_people: int = 0
 
     def __post_init__(self) -> None:
         if not 2 <= self.max_records <= MOST_RECORDS:
@@ -90,6 +93,10 @@ class WindowLimits:
             raise SettingsError("window.max_delay", "must lie between 0.05 and 86400 seconds")
         if self.max_records_per_individual < 1:
             raise SettingsError("window.max_records_per_individual", "must be at least 1")
+        if self.least_people and self.shortfall is not Shortfall.HOLD:
+            raise SettingsError("window.least_people", "is for shortfall: hold")
+        if not 0 <= self.least_people <= self.max_records:
+            raise SettingsError("window.least_people", "must not be above max_records")
 
 
 @dataclass(frozen=True)

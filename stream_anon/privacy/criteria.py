@@ -302,7 +302,7 @@ class Criteria:
         All distances from the distribution of all rows are 0 then: t, delta and beta are met. Values are
         counted over records here; where people with several records make the difference, the partitioner finds it.
         """
-        if individuals < max(self.k, self.crowd):
+        if individuals < self.least_people:
             return False
         for least, asked, counts in zip(self.distinct_l.tolist(), self.asked, occurrences, strict=True):
             heights = np.sort(counts[counts > 0])[::-1]

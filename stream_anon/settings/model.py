@@ -34,10 +34,11 @@ class WindowSettings(Section):
     ] = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`.
 
-`shortfall: hold` lets a window wait for as many people as a class needs at least: `k`, that of the largest shield,
-or `distinct_l`. This breaks the bound of `max_delay` on purpose. It waits for nothing else: a window of enough
-people that misses a sensitive value is suppressed whole when it is due, since the moment of publication would tell
-who brought that value."""
+`shortfall: hold` lets an overdue window wait for people: for `least_people`, or for as many as a class needs at
+least, which is `k`, that of the largest shield, or `distinct_l`. This breaks the bound of `max_delay` on purpose.
+It waits for nothing else: a window of enough people that misses a sensitive value is suppressed whole when it is
+due, since the moment of publication would tell who brought that value. So with `privacy.sensitive` let it wait for
+many times as many people as a class needs, or most windows of a quiet topic are suppressed."""
 
     max_records: int = Field(default=10_000, ge=2, le=MOST_RECORDS)
     """Records after which a window closes."""
@@ -47,6 +48,8 @@ who brought that value."""
     """What happens to a window that has too few people at its deadline: it is suppressed whole, or held."""
     max_records_per_individual: int = Field(default=100, ge=1, le=10_000_000)
     """Records of one individual beyond which further ones are suppressed."""
+    least_people: int = Field(default=0, ge=0, le=MOST_RECORDS)
+    """With `shortfall: hold`, for how many people an overdue window waits; 0: as many as a class needs at least."""
 
 
 class EngineSettings(Section):

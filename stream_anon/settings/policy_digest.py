@@ -31,6 +31,7 @@ _LATER_DOMAIN_KEYS: Mapping[str, Mapping[str, Any]] = {
     "prefix": {"pad": None, "shorter": False},
     "date": {"zone": None, "finest": "day"},
 }
+_LATER_WINDOW_KEYS: Mapping[str, Any] = {"least_people": 0}
 _LATER_PRIVACY_KEYS: Mapping[str, Any] = {"max_suppressed": None, "above_max_suppressed": "publish", "shields": []}
 
 
@@ -49,6 +50,7 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
     # It names this very hash.
     relevant["privacy"].pop("accept_weaker", None)
     _leave_out_defaults(relevant["privacy"], _LATER_PRIVACY_KEYS)
+    _leave_out_defaults(relevant["window"], _LATER_WINDOW_KEYS)
     for criteria in relevant["privacy"]["sensitive"].values():
         later = criteria.keys() - _FIRST_CRITERIA
         _leave_out_defaults(criteria, dict.fromkeys(later))

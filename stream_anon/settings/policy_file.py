@@ -71,6 +71,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
                 settings.window.max_delay,
                 Shortfall(settings.window.shortfall),
                 settings.window.max_records_per_individual,
+                settings.window.least_people,
             ),
             engine=EngineChoice(
                 chosen.name,

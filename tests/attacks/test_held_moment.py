@@ -17,7 +17,7 @@ RARE = 0.03
 
 
 def _published(policy: Policy, ill: NDArray[np.int64], seed: int) -> tuple[int, float] | None:
-    """Return how many people are in the first window that is published, and when that is."""
+    """Return how many people are in the first window that is published, and how old it is then."""
     draws = np.random.default_rng(seed)
     engine, first = Engine(policy, draws=draws), 0
     engine.open(0, 0)
@@ -30,7 +30,7 @@ def _published(policy: Policy, ill: NDArray[np.int64], seed: int) -> tuple[int, 
         window = engine.tick(due)
         assert window is not None
         if Closer(policy).release(window, draws).released:
-            return person + 1 - first, due
+            return person + 1 - first, due - EVERY * first
         first = person + 1
     return None
 
@@ -48,8 +48,8 @@ def test_the_moment_of_a_held_window_names_nobodys_value(measured: Measured) -> 
         found = _published(policy, ill, seed)
         if found is not None:
             published += 1
-            people, moment = found
-            spoken += people > policy.k and moment > DELAY + EVERY
+            people, age = found
+            spoken += people > policy.k and age > DELAY + EVERY
     assert published > WINDOWS / 2, "else there is nothing to attack"
     assert not spoken
     measured(

@@ -37,7 +37,7 @@ def test_a_window_that_is_missing_for_want_of_values_tells_that_there_was_one(me
 
     Who knows that k people were in it, and that nothing came out, knows that they were alike. Promised is that
     nothing of it is published. Measured with nine of ten people of one illness and windows of as few people as
-    quiet nights have; `max_delay` and `hold` make such windows rare.
+    quiet nights have; a longer `max_delay`, or `least_people` with `hold`, makes such windows rare.
     """
     missing = right = windows = guessed = 0
     draws = np.random.default_rng(3)

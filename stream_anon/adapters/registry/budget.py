@@ -3,8 +3,9 @@
 Anybody who may write to an input can name made-up ids, and each would cost a question. Two attacks are weighed:
 
 - To stall. If records waited until all their ids were asked for, 50 made-up ids a second would hold a partition for
-  ever. So records wait only as `Schemas` allows, 5 % of the time. Then those whose ids were not asked for become
-  dead letters that say so (`unasked-schema`).
+  ever. So a poll asks for about a second, however slow the registry is, and waits for further questions only as
+  `Schemas` allows, 5 % of the time. Then records whose ids were not asked for become dead letters that say so
+  (`unasked-schema`).
 - To starve. Made-up ids must not use up the questions that a real new schema needs. So ids are asked for in the
   order of how many records have named them, which also loses the fewest records. A flood of fresh ids names each
   once. It costs a new schema its first record at the most: the second one makes it pass before all of them, if it
@@ -28,6 +29,9 @@ MOST_SAVED = 300
 """Such answers at once: more unknown ids than a topic has whose registry is seconds behind its producers."""
 RESERVED = 50
 """The last of them are for ids that two records have named."""
+SECONDS_AT_ONCE = 1.0
+"""For which unknown ids are asked for at once, by how long the last answers took: meanwhile nothing is read."""
+_USUAL = 0.003  # seconds an answer, until some are measured
 MOST_COUNTED = 20_000
 """Ids whose records are counted, those that were named latest: two polls name no more."""
 
@@ -41,6 +45,7 @@ class QuestionBudget:
 
     def __init__(self) -> None:
         self._left, self._then = float(MOST_SAVED), 0.0
+        self._took = _USUAL  # seconds an answer, on the average of the last ones
         self._records: dict[int | str, int] = {}  # of ids that were not asked for, the one named least lately first
 
     def chosen(self, named: Mapping[int | str, int], now: float) -> list[int | str]:
@@ -55,13 +60,17 @@ class QuestionBudget:
         records = {number: count + self._records.get(number, 0) for number, count in named.items()}
         repeated = sum(count > 1 for count in records.values())
         left = int(self._left)
-        most = max(min(repeated, left), left - RESERVED)
+        most = min(max(min(repeated, left), left - RESERVED), max(1, int(SECONDS_AT_ONCE / self._took)))
         return sorted(records, key=records.__getitem__, reverse=True)[:most]
 
     def spend(self, now: float) -> None:
         """Note that an id which was chosen is not there."""
         self._fill(now)
         self._left = max(self._left - 1, 0.0)
+
+    def note_answer(self, seconds: float) -> None:
+        """Note how long a registry took for an answer, as a share of those that it was asked for side by side."""
+        self._took += (max(seconds, 1e-4) - self._took) / 8
 
     def _fill(self, now: float) -> None:
         self._left = min(self._left + A_SECOND * max(now - self._then, 0.0), float(MOST_SAVED))

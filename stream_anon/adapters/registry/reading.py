@@ -13,6 +13,7 @@ from stream_anon.adapters.registry.framing import UNFRAMED, Frames, Framing, Sch
 from stream_anon.adapters.registry.learning import BodyFormat
 from stream_anon.adapters.registry.schemas import Schemas
 from stream_anon.adapters.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapped
+from stream_anon.adapters.writing.text_room import TEXT_A_BYTE, free_text
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts
 
@@ -104,7 +105,11 @@ def _added(total: int, size: int, values: Texts) -> int:
 
 
 def _inflated(body: bytes, most: int) -> tuple[int, bytes]:
-    """Return what zlib has packed, and `FITS` or why there is nothing."""
+    """Return what zlib has packed, and `FITS` or why there is nothing.
+
+    A few bytes may hold no more than those of other formats may mean.
+    """
+    most = min(most, free_text(()) + TEXT_A_BYTE * len(body))
     try:
         stream = zlib.decompressobj()
         whole = stream.decompress(body, most + 1)

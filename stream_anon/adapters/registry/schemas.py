@@ -172,7 +172,9 @@ class Schemas:
         if (given := self._given.get(str(number))) is not None:
             found: RegisteredSchema | None = RegisteredSchema(given, self._form.kind)
         else:
+            begun = asyncio.get_running_loop().time()
             found = await session.schema(number, alone=not self._form.references)
+            self._budget.note_answer((asyncio.get_running_loop().time() - begun) / _AT_ONCE)
         if found is None:
             return None
         async with self._parsing:

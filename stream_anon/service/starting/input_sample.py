@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -39,7 +40,14 @@ async def newest_records(
         most_value=kafka.max_record_bytes,
     )
     headers = formats_of(kafka).headers
-    return [await sample_topic(connection, topic, limits, headers=headers) for topic in sampled]
+    samples = []
+    for topic in sampled:
+        sample = await sample_topic(connection, topic, limits, headers=headers)
+        if not len(sample) and not sample.unreadable and sample.whole < sample.records.keys():
+            # The newest offsets hold markers and aborted records only.
+            sample = await sample_topic(connection, topic, replace(limits, newest=None), headers=headers)
+        samples.append(sample)
+    return samples
 
 
 def nothing_read(readings: Sequence[TopicSample]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -52,7 +52,8 @@ class Before:
     promises
         The promises that are known; see `weakening.weakened`.
     known
-        Whether these are all promises; False if the policy document that the certificate names was not found.
+        Whether these are all promises; False if the policy document that the certificate names was not found, or if
+        a newer certificate may be among what nobody can read.
     delivery
         How it was published.
     """
@@ -68,23 +69,30 @@ class Before:
 async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
     """Return under which policy an output was published last, from its certificates; None if there are none.
 
-    Reads back until the policy document is found too, unless the policy is the one with this digest. Passes over
-    what nobody can read.
+    Reads back until the policy document is found too, unless the policy is the one with this digest. Where batches
+    cannot be read, or reading stops before the end, a later policy may have been published: not all is known then.
 
     Raises
     ------
     TopicError
         If the topic is missing, or may not be read by this user.
     BrokerError
-        If the brokers cannot be reached, refuse, or are too slow.
+        If the brokers cannot be reached, refuse, or are too slow, or if there is no certificate that can be read,
+        but something that cannot.
     """
+    before: Before | None = None
     for newest in _NEWEST:
         reading = await newest_certificates(connection, topic, newest)
-        before = before_of(value or b"" for value in reading.values())
+        sound = reading.complete and not reading.unreadable
+        found = before_of(value or b"" for value in reading.values())
+        if found is not None and not sound:
+            found = replace(found, known=False)
+        if before is None or reading.complete:  # one that was cut off may have ended with an older policy
+            before = found
         enough = before is not None and (before.known or before.policy == digest)
         if enough or reading.whole >= reading.records.keys():
             break
-    if before is None and not reading.complete:
+    if before is None and not sound:
         raise BrokerError(f"{topic}: could not be read to its end, so nobody knows what was promised before")
     return before
 
@@ -161,7 +169,12 @@ def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple
 def _compared(policy: Policy, before: Before) -> tuple[Weakening, ...]:
     weaker = weakened(before.promises, stated_by(policy))
     if not before.known:
-        weaker += (Weakening("promises", "what was promised cannot be read: the policy document is gone"),)
+        weaker += (
+            Weakening(
+                "promises",
+                "what was promised cannot be read: the policy document is gone, or a certificate is damaged",
+            ),
+        )
     if "terms" not in before.promises:
         weaker += (Weakening("terms", _UNTOLD),)
     return weaker

@@ -60,6 +60,7 @@ def build_worker(
     loaded.
     """
     kafka = kafka_of(settings)
+    formats = formats_of(kafka)
     connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
     sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
@@ -85,7 +86,10 @@ def build_worker(
     worker = assemble(
         settings,
         policy,
-        source=source or KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).headers),
+        source=source
+        or KafkaSource(
+            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.input != "json"
+        ),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -108,6 +112,7 @@ def build_shadow(
 ) -> Worker:
     """Return a worker that publishes nothing: without transactions and ledger, and with a group of its own."""
     kafka = kafka_of(settings)
+    formats = formats_of(kafka)
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
 
     async def prepare() -> None:
@@ -116,7 +121,9 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=KafkaSource(connection, kafka.inputs, kafka.max_record_bytes, formats_of(kafka).headers),
+        source=KafkaSource(
+            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.input != "json"
+        ),
         sink=ShadowSink(
             connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
         ),
@@ -127,7 +134,7 @@ def build_shadow(
         at=fault_at(kafka.fault),
         prepare=prepare,
         delivery="file",
-        formats=replace(formats_of(kafka), number=0),  # it admits what a service does, and registers nothing
+        formats=replace(formats, number=0),  # it admits what a service does, and registers nothing
         throttled=lambda: connection.throttling.seconds,
     )
 

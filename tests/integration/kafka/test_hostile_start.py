@@ -74,13 +74,18 @@ async def test_a_service_starts_and_publishes_whatever_a_hostile_producer_has_wr
     await _send_hostile(stage, stage.name)
     await produce(stage, make_records(1000, 1))
     await _send_hostile(stage, stage.name)
-    await _send_hostile(stage, f"{stage.output}.certificates")
     with WorkerProcess(config) as worker:
         await worker.wait_for("ready", READY_WITHIN)
         await _all_certified(stage, 1000)
-        await produce(stage, make_records(1000, 2, first=1000))
-        await _all_certified(stage, 2000)
         assert worker.said("input-lost")
+        assert _peak(worker) < MOST_MEMORY
+        worker.signal(signal.SIGTERM)
+        assert await worker.ended(20) == 0
+    await _send_hostile(stage, f"{stage.output}.certificates")
+    await produce(stage, make_records(1000, 2, first=1000))
+    with WorkerProcess(config) as worker:
+        await worker.wait_for("ready", READY_WITHIN)
+        await _all_certified(stage, 2000)
         assert _peak(worker) < MOST_MEMORY
         worker.signal(signal.SIGTERM)
         assert await worker.ended(20) == 0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.errors import SettingsError
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy, Shortfall
@@ -191,6 +192,20 @@ def test_a_held_window_waits_for_company_and_is_released_then() -> None:
     window = engine.tick(deadline)
     assert window is not None
     assert Closer(policy).release(window, np.random.default_rng(0)).released == 3
+
+
+def test_a_window_is_held_for_as_many_people_as_the_policy_asks() -> None:
+    policy = small_policy(shortfall=Shortfall.HOLD, least_people=6)
+    engine = Engine(policy, draws=np.random.default_rng(0))
+    engine.open(0, 0)
+    engine.add(batch_of(policy, 0, range(5)), 0.0)
+    assert engine.deadline is None
+    engine.add(batch_of(policy, 0, [5], people=[5]), 100.0)
+    assert engine.deadline is not None
+    with pytest.raises(SettingsError, match=r"window\.least_people: is for shortfall: hold"):
+        small_policy(least_people=6)
+    with pytest.raises(SettingsError, match=r"window\.least_people: must not be above max_records"):
+        small_policy(shortfall=Shortfall.HOLD, least_people=21)
 
 
 def test_a_held_window_that_lost_its_company_waits_again() -> None:

@@ -221,6 +221,7 @@ NO_PROMISE = {
     "kafka.compression": "how bytes are written",
     "kafka.accept_risks": "each is accepted by its own name, and certificates name it",
     "kafka.fault": "for tests",
+    "window.least_people": "how long a window is held, by a number of people only",
     "privacy.max_suppressed": "how much may be missing, not how safe what is published is",
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",
     "privacy.revision": "orders policies",

@@ -36,9 +36,11 @@ class BoundedConsumer(AIOKafkaConsumer):  # type: ignore[misc] # aiokafka ships 
         Raises
         ------
         UnreadableRecords
-            If a batch cannot be read, once all records before it were returned. Later calls raise it again, unless
-            there are records of other partitions, until the partition is sought behind the batch.
+            If a batch cannot be read, once all records before it were returned. Later calls raise it again until
+            the partition is sought behind the batch.
         """
+        if self._unreadable:
+            raise self._unreadable.popitem()[1]
         self._budget.begin_poll()
         answer: Mapping[TopicPartition, list[ConsumerRecord]] = await super().getmany(*places, **options)
         if not answer and self._unreadable:

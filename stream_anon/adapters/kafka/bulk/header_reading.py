@@ -5,7 +5,7 @@ from __future__ import annotations
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 
 MOST_RECORD = 16 * 1024 * 1024
-"""Bytes of a record's key, value and headers; a larger one is not sound, unless its batch is as large as it is."""
+"""Bytes of a record's key, value and headers; a larger one is not sound, unless its batch takes as many packed."""
 EACH_HEADER = 128
 """Bytes that the objects of a header take in memory, beside those of the header."""
 

@@ -19,6 +19,7 @@ _HEAD = struct.Struct(">qi")  # its last offset, and its length behind these two
 _FORMAT, _ATTRIBUTES, _CODEC = 16, 17, 7
 _KEY = {0: 18, 1: 26}  # where the length of a message's key stands, by format
 _LENGTH = struct.Struct(">i")
+_LZ4, _LZ4_FRAME = 3, b"\x04\x22\x4d\x18"
 _LEAST = 14  # bytes of a message behind its length
 
 
@@ -64,6 +65,8 @@ def _refuse_large(batch: bytes) -> None:
     codec = batch[_ATTRIBUTES] & _CODEC
     if not codec:
         return
+    if codec == _LZ4 and batch.count(_LZ4_FRAME) > 1:  # aiokafka unpacks what is behind the first frame too
+        raise UnsoundError
     at = _KEY[batch[_FORMAT]]
     at += _LENGTH.size + max(_LENGTH.unpack_from(batch, at)[0], 0) + _LENGTH.size
     stream, inner = STREAMS[codec](batch[at:]), bytearray()

@@ -2,7 +2,7 @@
 
 A batch is a head of 61 bytes and its records; each record is its length, attributes, the differences of its time
 and offset to the head's, key, value and headers, with all numbers as zigzag varints. The kernels never guess: where
-the bytes do not fit, they say how far they came, and the client's own reader takes the rest.
+the bytes do not fit, they say how far they came, and the batch counts as unreadable.
 
 The kernels of this file are compiled into no other file's, nor those into these. What reads is checked; what writes
 takes room that `PackedBatch` has counted.

@@ -142,9 +142,12 @@ class RecordColumns:
         return int(self.found[kernels.RECORDS])
 
     def taken(self) -> Records:
-        """Return the records that were read."""
+        """Return the records that were read, in as much room as they take."""
         n = self.records
         room, _, stops, offsets, times, missing = self.arrays
         none = missing[:n] if missing[:n].any() else None
+        filled = int(self.found[kernels.FILLED]) + len(PADDING)
+        if 2 * filled < len(room):  # keys and headers, of which nothing is kept, can be most of a batch
+            room = room[:filled].copy()
         room.setflags(write=False)
         return Records(Texts(room, stops[:n], 1, none), offsets[:n], times[:n])

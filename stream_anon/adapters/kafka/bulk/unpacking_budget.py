@@ -14,6 +14,12 @@ AT_ONCE = 16 * 1024 * 1024
 Decoding makes a few copies of them. Ten thousand records, the most that a poll returns, of 1.6 kB each fit.
 """
 
+FRAMED_AT_ONCE = 1024 * 1024
+"""The same of records that name a schema: a byte of theirs may mean 128 bytes of text (`writing.text_room`).
+
+Until these are decoded nobody tells the group that we are alive.
+"""
+
 SECONDS_AT_ONCE = 0.25
 """Processor time in which one poll unpacks, over all partitions, whatever comes of it.
 
@@ -37,6 +43,8 @@ class Budget:
     ----------
     most_value
         Larger values are not kept whole.
+    at_once
+        Bytes of values that a poll returns, and not many more.
     clock
         The processor time of this thread, in seconds.
 
@@ -46,10 +54,13 @@ class Budget:
         Bytes of values that this poll may still return.
     """
 
-    def __init__(self, most_value: int, clock: Callable[[], float] = time.thread_time) -> None:
+    def __init__(
+        self, most_value: int, clock: Callable[[], float] = time.thread_time, at_once: int | None = None
+    ) -> None:
         self.most_value = most_value
         self._clock = clock
-        self.left, self._seconds = AT_ONCE, SECONDS_AT_ONCE
+        self._at_once = AT_ONCE if at_once is None else at_once
+        self.left, self._seconds = self._at_once, SECONDS_AT_ONCE
         self._began: float | None = None  # when the present work began
         self._polls = 0
         self._holder: weakref.ref[Holder] | None = None
@@ -57,7 +68,7 @@ class Budget:
 
     def begin_poll(self) -> None:
         """Allow the full number of bytes and the full time again."""
-        self.left, self._seconds = AT_ONCE, SECONDS_AT_ONCE
+        self.left, self._seconds = self._at_once, SECONDS_AT_ONCE
         self._polls += 1
 
     @contextmanager

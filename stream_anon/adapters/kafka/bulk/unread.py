@@ -58,7 +58,7 @@ class Unread(Batches):
         return not self._ready and self._old is None and self._at >= self._size and self._error is None
 
     def let_go(self) -> None:
-        """See `budget.Holder`."""
+        """See `unpacking_budget.Holder`."""
         self._large = None
 
     def take(self, most: int | None) -> Records | list[Any]:
@@ -80,7 +80,7 @@ class Unread(Batches):
                 except Exception as error:
                     if not parts:
                         raise
-                    self._error = error
+                    self._error = error.with_traceback(None)  # its frames would keep what was fetched
                     break
                 if not self._ready:
                     self.next_fetch_offset = self._reached
@@ -140,8 +140,14 @@ class Unread(Batches):
             return False
         with self._budget.working():
             section = self._section(codec, packed)
-        if section is None:
-            return self._begin_large(head, packed)
+            if section is None:
+                return self._begin_large(head, packed)
+            self._read_section(head, section)
+        self._at = end
+        return True
+
+    def _read_section(self, head: tuple[int, ...], section: bytes) -> None:
+        """Read the unpacked records of a batch."""
         count = head[-1]
         if not 0 <= count <= len(section) // kernels.LEAST_RECORD:
             raise UnsoundError
@@ -150,9 +156,7 @@ class Unread(Batches):
         columns = RecordColumns(count, len(section), self._reached, self._headers)
         if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
             raise KernelFaultError if columns.fault else UnsoundError
-        self._at = end
         self._keep(columns)
-        return True
 
     def _section(self, codec: int, packed: bytes) -> bytes | None:
         """Return the records of a batch; None if they are too large for one go, or not sound."""
@@ -184,6 +188,7 @@ class Unread(Batches):
         try:
             records = large.take(most, self._budget)
         except Exception:  # noqa: BLE001 - as of a small batch
+            self._budget.release()
             raise UnreadableBatch(max(self._reached, next_offset(head[0]))) from None
         if len(records):
             self._reached = int(records.offsets[-1]) + 1

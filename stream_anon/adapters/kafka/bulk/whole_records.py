@@ -26,6 +26,12 @@ _PIECE = 256 * 1024
 _ROWS = 512  # records of which a kernel finds the parts at once
 
 
+def size_of(record: ConsumerRecord) -> int:
+    """Return about how many bytes a record takes in memory."""
+    parts = (record.key, record.value, *(value for _, value in record.headers))
+    return EACH_RECORD + EACH_HEADER * len(record.headers) + sum(len(part or b"") for part in parts)
+
+
 class UnreadWhole(Batches):
     """The unread rest of one fetch, as aiokafka's own records; see `Batches`.
 
@@ -260,7 +266,7 @@ class OldWholeBatch:
     def take(self, most: int, budget: Budget) -> list[ConsumerRecord]:
         """Return up to `most` of the next records; may raise anything."""
         found = list(islice(self._left, most))
-        budget.left -= sum(EACH_RECORD + len(each.key or b"") + len(each.value or b"") for each in found)
+        budget.left -= sum(map(size_of, found))
         self.ended = len(found) < most
         return found
 

@@ -15,7 +15,7 @@ from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
 from stream_anon.adapters.kafka.bulk.records import Records
-from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
+from stream_anon.adapters.kafka.bulk.unpacking_budget import AT_ONCE, FRAMED_AT_ONCE, Budget
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
@@ -43,7 +43,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
 
     What the headers of a record put before its value is told by `headers`.
 
-    If a record of more than `max_record_bytes` was compressed with others, only its beginning is given.
+    If a record of more than `max_record_bytes` was compressed with others, only its beginning is given. Of records
+    that name a schema (`framed`), a poll gives fewer bytes.
 
     A pattern is resolved here and not by the client. Once the client has lost the leader of one topic, it asks for
     the metadata of that topic alone, takes the other topics for deleted and drops them.
@@ -55,10 +56,12 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         inputs: InputTopics,
         max_record_bytes: int = 2**31,
         headers: HeaderRule = NO_HEADERS,
+        *,
+        framed: bool = False,
     ) -> None:
         super().__init__()
         self._headers = headers
-        self._budget = Budget(max_record_bytes)
+        self._budget = Budget(max_record_bytes, at_once=FRAMED_AT_ONCE if framed else AT_ONCE)
         self._connection = connection
         self._inputs = inputs
         # The library keeps a member's partitions in the class, without their generation: a member that was away

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aiokafka import ConsumerRecord, TopicPartition
 
+from stream_anon.adapters.kafka.bulk.whole_records import size_of
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_consumer import opened_topics, read_to_the_ends
 from stream_anon.errors import UnreadableRecords
@@ -94,7 +95,7 @@ async def read_topic(
 
         def keep(place: TopicPartition, part: list[ConsumerRecord]) -> int:
             records[place] += part
-            return sum(len(record.value or b"") for record in part)
+            return sum(map(size_of, part))
 
         complete = await read_to_the_ends(reader, keep, most_bytes, within)
     kept = {place: part if newest is None else part[-newest:] for place, part in records.items()}

@@ -199,6 +199,22 @@ def test_a_slow_registry_is_not_asked_for_as_long_as_questions_come_back() -> No
     _run(play)
 
 
+@pytest.mark.parametrize("seconds", [0.1, 0.25, 0.5, 2.0])
+def test_however_slow_a_registry_is_a_poll_of_made_up_ids_takes_about_a_second(seconds: float) -> None:
+    async def play() -> None:
+        topic = _Topic(_Registry(seconds=seconds))
+        end, first, longest = _now() + 600, HIGH, list[float]()
+        while _now() < end:
+            begun = _now()
+            await topic.read(range(first, first + 500))
+            longest.append(_now() - begun)
+            first += 500
+        usual = sorted(longest)[: -2 * known._HOLDS]  # those that wait for second answers are few
+        assert usual[-1] <= max(1.5, 2 * seconds)
+
+    _run(play)
+
+
 def test_real_schemas_cost_nothing_of_the_budget_however_many_are_new() -> None:
     async def play() -> None:
         topic = _Topic(_Registry(*range(1, 2_001)))

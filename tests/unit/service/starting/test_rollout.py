@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
-from stream_anon.errors import SettingsError
+from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
+from stream_anon.errors import BrokerError, SettingsError
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.texts import Texts
 from stream_anon.privacy.certificate import (
     SCHEMA_VERSION,
     Achieved,
@@ -22,10 +27,12 @@ from stream_anon.privacy.certificate import (
 )
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import stated_by
+from stream_anon.service.starting import rollout
 from stream_anon.service.starting.rollout import (
     Before,
     _is_part,
     before_of,
+    published_before,
     refuse_weaker,
     rollout_findings,
     weaker_than,
@@ -262,3 +269,65 @@ def test_parts_of_certificates_and_of_policy_documents_are_kept_and_nothing_else
     parts = [_certificate(policy), *PolicyDocument.of(policy).parts()]
     assert all(map(_is_part, parts))
     assert not any(map(_is_part, (None, b"", b"{}", bytes(2**20), parts[0][:-1], parts[1][:-1])))
+
+
+class _Topic:
+    """A topic of certificates: what is read of it in each try."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *readings: TopicSample) -> None:
+        self._readings = list(readings)
+        monkeypatch.setattr(rollout, "newest_certificates", self.read)
+
+    async def read(self, *_: object) -> TopicSample:
+        return self._readings.pop(0)
+
+
+def _sample(*values: bytes, whole: bool = True, complete: bool = True, unreadable: int = 0) -> TopicSample:
+    offsets = np.arange(len(values))
+    records = {0: Records(Texts.of(values), offsets, offsets)}
+    return TopicSample(records, frozenset([0] if whole else []), complete, unreadable)
+
+
+async def _published_before() -> Before | None:
+    return await published_before(Connection("127.0.0.1:9", "group"), "certificates")
+
+
+async def test_beside_what_nobody_can_read_it_is_not_known_what_was_promised_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = _policy(tmp_path, k=4)
+    told = [*PolicyDocument.of(policy).parts(), _certificate(policy)]
+    told[-1] = msgspec.json.encode(msgspec.json.decode(told[-1]) | {"promises": PolicyDocument.of(policy).promises})
+    _Topic(monkeypatch, _sample(*told))
+    sound = await _published_before()
+    assert sound is not None
+    assert sound.known
+    _Topic(monkeypatch, *[_sample(*told, unreadable=1)] * 3)
+    damaged = await _published_before()
+    assert damaged is not None
+    assert not damaged.known
+    other = _policy(tmp_path, k=5)
+    assert not weaker_than(other, sound, ledger=True)
+    assert [each.place for each in weaker_than(other, damaged, ledger=True)] == ["promises"]
+
+
+async def test_where_nothing_can_be_read_and_something_is_there_nothing_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _Topic(monkeypatch, *[_sample(whole=False, unreadable=3)] * 3)
+    with pytest.raises(BrokerError, match="nobody knows what was promised before"):
+        await _published_before()
+    _Topic(monkeypatch, _sample())
+    assert await _published_before() is None
+
+
+async def test_a_reading_that_was_cut_off_makes_no_older_policy_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer, older = _policy(tmp_path, k=9, revision=2), _policy(tmp_path, k=2)
+    gone = msgspec.json.encode(msgspec.json.decode(_certificate(newer)) | {"promises": f"sha256:{'0' * 64}"})
+    first = _sample(gone, whole=False)
+    _Topic(monkeypatch, first, first, _sample(_certificate(older), complete=False))
+    before = await _published_before()
+    assert before is not None
+    assert (before.policy, before.known) == (newer.digest, False)

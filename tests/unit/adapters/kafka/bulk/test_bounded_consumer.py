@@ -62,14 +62,15 @@ class Reader:
         self.consumer: Any = Connection("127.0.0.1:9", "g").client(AIOKafkaConsumer, "test")
         self.consumer._fetcher = object.__new__(fetcher.Fetcher)
         drain_whole(self.consumer, self.consumer._budget, self.consumer._unreadable)
-        names = self.consumer._fetcher._proc_fetch_request.__func__.__globals__
+        self._names = self.consumer._fetcher._proc_fetch_request.__func__.__globals__
         self.consumer._fetcher = None
-        self.fetched = {}
-        for place, data in zip((P, Q), batches.values(), strict=True):
-            unread = names["PartitionRecords"](place, Fetched(data), None, 0, None, None, True, 1)
-            self.fetched[place] = names["FetchResult"](
-                place, assignment=Assignment(0), partition_records=unread, backoff=0
-            )
+        self.fetched = {
+            place: self.fetch(place, data) for place, data in zip((P, Q), batches.values(), strict=True)
+        }
+
+    def fetch(self, place: TopicPartition, data: bytes) -> Any:
+        unread = self._names["PartitionRecords"](place, Fetched(data), None, 0, None, None, True, 1)
+        return self._names["FetchResult"](place, assignment=Assignment(0), partition_records=unread, backoff=0)
 
     async def poll(self) -> list[tuple[TopicPartition, bytes]]:
         answer = await self.consumer.getmany()
@@ -89,6 +90,17 @@ async def test_what_others_partitions_hold_comes_before_the_error_of_one(monkeyp
             await reader.poll()
         error = raised.value
         assert (error.topic, error.partition, error.offset, error.after) == ("t", 0, 4, 5)
+    await reader.consumer.stop()
+
+
+async def test_an_error_is_raised_while_records_of_other_partitions_go_on_coming(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = Reader(monkeypatch, p=batch_of(BAD[1:]), q=batch_of(GOOD))
+    assert [place for place, _ in await reader.poll()] == [Q, Q, Q]
+    reader.fetched[Q] = reader.fetch(Q, batch_of(GOOD))
+    with pytest.raises(UnreadableRecords):
+        await reader.poll()
     await reader.consumer.stop()
 
 

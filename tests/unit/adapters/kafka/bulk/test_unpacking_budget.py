@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import pytest
 from aiokafka import TopicPartition
 
@@ -51,3 +54,34 @@ def test_records_without_compression_are_read_when_the_time_of_a_poll_is_spent()
     assert len(plain.take(10)) == 3
     budget.begin_poll()
     assert len(packed.take(10)) == 3
+
+
+def many_headers(base: int, headers: int) -> bytes:
+    """Return a batch of one record with so many empty headers, which are bytes of nothing when packed."""
+    body = b"\0\0\0" + varint(-1) + b"\0" + varint(headers) + b"\0\0" * headers
+    return batch_of([], base=base, codec=ZSTD, count=1, last=0, tail=varint(len(body)) + body)
+
+
+def test_reading_what_was_unpacked_counts_as_time_too() -> None:
+    """The kernel takes longer for headers than the unpacking of them does."""
+    budget = Budget(1_000)
+    part = unread(b"".join(many_headers(base, 3_900_000) for base in range(40)), budget)
+    part.take(1)  # kernels are compiled
+    budget.begin_poll()
+    begun = time.thread_time()
+    part.take(10_000)
+    assert time.thread_time() - begun < 4 * SECONDS_AT_ONCE
+
+
+def test_keys_and_headers_of_many_batches_take_no_room_once_they_are_read() -> None:
+    data = b"".join(with_key(6 * MEGABYTE, base, ZSTD) for base in range(40))
+    budget = Budget(1_000, lambda: 0.0)  # time stands still
+    part = unread(data, budget)
+    part.take(1)
+    budget.begin_poll()
+    tracemalloc.start()
+    got = part.take(10_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(got) == 39
+    assert peak < 40 * MEGABYTE

@@ -361,3 +361,13 @@ def test_an_older_batch_of_messages_without_an_end_is_told() -> None:
     data[17] = 1  # compressed by gzip
     with pytest.raises(UnsoundError):
         next(bounded(bytes(data), iter([None])))
+
+
+def test_an_older_batch_of_several_frames_of_lz4_is_told() -> None:
+    """aiokafka would unpack all of them, and what is bounded is the first."""
+    wrapper = LegacyRecordBatchBuilder(1, 0, 1 << 26)
+    wrapper.append(0, timestamp=5, key=None, value=lz4_encode(old(1, 0, [b"a"])) + lz4_encode(bytes(30 * MEGABYTE)))
+    data = bytearray(wrapper.build())
+    data[17] = LZ4
+    with pytest.raises(UnsoundError):
+        next(bounded(bytes(data), iter([None])))
