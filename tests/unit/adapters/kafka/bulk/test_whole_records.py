@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka.codec import lz4_encode
 from aiokafka.consumer.fetcher import READ_COMMITTED, READ_UNCOMMITTED, PartitionRecords
 from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
@@ -25,7 +26,7 @@ from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole, WholeBatch
 from tests.support import hostile_batches as made
-from tests.support.hostile_batches import GOOD, NONE, ZSTD, Raw, batch_of, varint
+from tests.support.hostile_batches import GOOD, LZ4, NONE, ZSTD, Raw, batch_of, varint
 from tests.unit.adapters.kafka.bulk.test_draining import ABORT, _builder, batches, stamped
 from tests.unit.adapters.kafka.bulk.test_large_batches import HALF, Pieces, Reference, sections
 
@@ -366,7 +367,8 @@ def test_an_older_batch_of_messages_without_an_end_is_told() -> None:
 def test_an_older_batch_of_several_frames_of_lz4_is_told() -> None:
     """aiokafka would unpack all of them, and what is bounded is the first."""
     wrapper = LegacyRecordBatchBuilder(1, 0, 1 << 26)
-    wrapper.append(0, timestamp=5, key=None, value=lz4_encode(old(1, 0, [b"a"])) + lz4_encode(bytes(30 * MEGABYTE)))
+    frames = lz4_encode(old(1, 0, [b"a"])) + lz4_encode(bytes(30 * MEGABYTE))
+    wrapper.append(0, timestamp=5, key=None, value=frames)
     data = bytearray(wrapper.build())
     data[17] = LZ4
     with pytest.raises(UnsoundError):
