@@ -194,8 +194,13 @@ def scan(
             continue
         # 3. What becomes of it.
         operation, often = fields[field, _OPERATION], fields[field, _OFTEN]
-        is_single_enum = operation == _CLOSED_ENUM and often == _ONE and is_entry == 0
-        if is_single_enum and not has_symbol(text, start, place, fields[field], tables):
+        is_closed = operation == _CLOSED_ENUM or (operation == _IGNORED and fields[field, _SECOND] > 0)
+        if (
+            is_closed
+            and often == _ONE
+            and is_entry == 0
+            and not has_symbol(text, start, place, fields[field], tables)
+        ):
             continue
         twin = fields[field, _TWIN]
         while twin >= 0 and twin != field:
