@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     targets = {name: TARGETS[name] for name in options.target or TARGETS}
     if options.case is not None:
         return _one_case(targets, options.seed, options.case)
-    note = (lambda _name, _number: None) if options.note is None else _writer(options.note)
+    note = (lambda _name, _number: None) if options.note is None else _writer(options.note, options.seed)
     return run_and_tell(targets, options.seed, options.records, options.seconds, note)
 
 
@@ -73,13 +73,13 @@ def _in_a_process_of_its_own(arguments: Sequence[str]) -> int:
         command = [sys.executable, "-m", "tests.fuzz", *arguments, "--note", str(note)]
         done = subprocess.run(command, env=environment, cwd=_ROOT, check=False)
         if done.returncode < 0 and note.exists():
-            print(f"FINDING: signal {-done.returncode} ended the process in {note.read_text()}; see --case")
+            print(f"FINDING: signal {-done.returncode} ended the process in {note.read_text()}")
     return 1 if done.returncode < 0 else done.returncode
 
 
-def _writer(file: Path) -> Callable[[str, int], None]:
+def _writer(file: Path, seed: str) -> Callable[[str, int], None]:
     def write(name: str, number: int) -> None:
-        file.write_text(f"{name}, case {number}")
+        file.write_text(f"{name}: tests.fuzz {seed} --target {name} --case {number}")
 
     return write
 

@@ -21,7 +21,7 @@ from stream_anon.adapters.kafka.bulk.records import RecordColumns
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.ports import Codec
 from tests.fuzz import kept, reading
-from tests.fuzz.__main__ import run_and_tell
+from tests.fuzz.__main__ import main, run_and_tell
 from tests.fuzz.cases import Case, Kind, Limits
 from tests.fuzz.fuzzer import Finding, judged, run
 from tests.fuzz.json_inputs import policies
@@ -285,6 +285,19 @@ def test_a_finding_is_told_with_all_that_repeats_it(capsys: pytest.CaptureFixtur
     name, case = kept.read(file)
     assert name == "planted"
     assert GUILTY in (case.records[0] or b"")
+
+
+def test_a_crash_is_told_with_the_case_that_ran(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def crashing(command: list[str], **others: Any) -> subprocess.CompletedProcess[str]:
+        assert others["env"]["NUMBA_BOUNDSCHECK"] == "1"
+        Path(command[-1]).write_text("json: word --case 7")
+        return subprocess.CompletedProcess(command, -11)
+
+    monkeypatch.setattr(subprocess, "run", crashing)
+    assert main(["word"]) == 1
+    assert "signal 11 ended the process in json: word --case 7" in capsys.readouterr().out
 
 
 def test_a_run_without_a_finding_says_what_ran(capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,11 +144,9 @@ ODD: dict[str, Callable[[Sequence[bytes]], bytes]] = {
     "two streams of gzip": lambda values: batch_of(_raw(values), codec=GZIP, packed=twice(gzip.compress)),
     "two streams of zstd": lambda values: batch_of(_raw(values), codec=ZSTD, packed=twice(zstd_encode)),
     "empty members": lambda values: batch_of(
-        _raw(values), codec=GZIP, packed=behind(empty_members(1_000), gzip.compress)
+        _raw(values), codec=GZIP, packed=behind(empty_members(60), gzip.compress)
     ),
-    "empty frames": lambda values: batch_of(
-        _raw(values), codec=ZSTD, packed=behind(empty_frames(1_000), zstd_encode)
-    ),
+    "empty frames": lambda values: batch_of(_raw(values), codec=ZSTD, packed=behind(empty_frames(60), zstd_encode)),
     "wide numbers": lambda values: batch_of(_wide(values)),
     "packed wide numbers": lambda values: batch_of(_wide(values), codec=ZSTD),
     "a deletion horizon": lambda values: batch_of(_raw(values), attributes=64),

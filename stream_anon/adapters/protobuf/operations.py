@@ -39,7 +39,10 @@ The others are written as scalars are.
     MESSAGE,
     IGNORED,
 ) = range(20)
-"""What a field holds. An ignored one is not read, and still clears the others of its oneof."""
+"""What a field holds. An ignored one is not read, and still clears the others of its oneof.
+
+One of a closed enum has the numbers of that: another number is not there, and clears nothing.
+"""
 
 ONE, MANY, MAP = range(3)
 """How often a field may occur."""

@@ -131,6 +131,8 @@ class _Compiler:
         first = second = zero = 0
         if not wanted:
             operation = op.IGNORED
+            if field.enum_type is not None and field.enum_type.is_closed:
+                first, second = self._enum(field.enum_type)
         elif operation == op.MESSAGE:
             inner = field.message_type
             if inner.GetOptions().map_entry:

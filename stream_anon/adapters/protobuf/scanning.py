@@ -194,7 +194,8 @@ def scan(
         # 3. What becomes of it.
         told = fields[field]
         operation, often = told[_OPERATION], told[_OFTEN]
-        is_single_enum = operation == _CLOSED_ENUM and often == _ONE and is_entry == 0
+        is_closed = operation == _CLOSED_ENUM or (operation == _IGNORED and told[_SECOND] > 0)
+        is_single_enum = is_closed and often == _ONE and is_entry == 0
         if is_single_enum and not has_symbol(text, start, place, told, tables):
             continue
         twin = told[_TWIN]

@@ -28,7 +28,7 @@ _OTHER_FORMS = {
 }
 _FORMS = {operation: _OTHER_FORMS.get(operation, {op.VARINT}) for operation in range(op.IGNORED + 1)}
 _NO_KEYS = {op.FLOAT, op.DOUBLE, op.BYTES, op.ENUM, op.CLOSED_ENUM, op.NULL, op.MESSAGE, op.IGNORED}
-_ENUMS = (op.ENUM, op.CLOSED_ENUM)
+_ENUMS = (op.ENUM, op.CLOSED_ENUM, op.IGNORED)  # what is ignored may be of an enum; if not, it has no numbers
 
 
 def verify(program: op.Program) -> None:

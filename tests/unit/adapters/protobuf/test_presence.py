@@ -22,6 +22,8 @@ PATHS = tuple(
     tuple(name.split("."))
     for name in ("person", "age", "illness", "stage", "sure", "ward", "in.dose", "in.day", "told", "labs")
 )
+CHOICE = """syntax = "proto2"; enum Size { SMALL = 1; LARGE = 2; }
+message C { oneof one { string read = 1; Size unread = 2; } }"""
 SENSITIVE = tuple(path for path in PATHS if path[0] not in ("person", "age") and path[-1] != "day")
 
 
@@ -52,3 +54,12 @@ def test_bodies_of_a_registry_are_read_so() -> None:
     reader, _ = parsed.reader((0,))
     [text] = reader.unwrap(Texts.of([b"\x0a\x01p"])).texts
     assert json.loads(text or b"") == {"person": "p", "age": 0}
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 127])
+def test_a_number_that_its_enum_does_not_know_replaces_no_member_of_a_oneof_that_is_read(number: int) -> None:
+    message = message_of(CHOICE, (0,), {})
+    body = b"\x0a\x01x\x10" + bytes([number])
+    [text] = MessageReader(message, [("read",)], 10_000).unwrap(Texts.of([body])).texts
+    wanted = MessageToDict(GetMessageClass(message).FromString(body))
+    assert json.loads(text or b"") == {name: value for name, value in wanted.items() if name == "read"}
