@@ -76,7 +76,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
             warning(
                 "window.shortfall",
                 "hold waits for as many people as a class needs, and never for sensitive values. A window of so "
-                "few people mostly misses some, and is suppressed whole: window.least_people makes it wait for more",
+                "few people mostly misses some and is suppressed whole. window.least_people makes it wait for more",
             )
         )
     needed = least_told(len(policy.quasi_identifiers), policy.window.max_records)
