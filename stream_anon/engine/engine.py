@@ -26,8 +26,8 @@ MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for
 class OpenWindow:
     """What may be shown of an open window: its count and its age, and nothing else.
 
-    Its loss or its forest would tell an attacker whether records like a planted one are in the window. `records` are
-    all that were taken: without those that are rejected or over their individual's limit, the count would tell which
+    Its loss or its forest would tell an attacker whether records like a planted one are in the window. `records`
+    counts all that it took: without those that are rejected or over their individual's limit, it would show which
     they are.
     """
 

@@ -168,6 +168,6 @@ def test_what_holds_of_a_class_holds_of_a_shields_group_by_records_and_not_by_pe
     assert max(of_records) <= 0.5
     assert max(of_people) > 0.9
     measured(
-        f"{'lists, distinct_l 2' if listed else 'alpha 0.5'}, five people visit everybody: one illness has at most half "
-        f"of each class, and of a shield's group half of the records and {max(of_people):.0%} of the people"
+        f"{'lists, distinct_l 2' if listed else 'alpha 0.5'}, five people visit everybody: one illness has at most "
+        f"half of each class, and of a shield's group half of the records and {max(of_people):.0%} of the people"
     )
