@@ -428,7 +428,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Open windows",
-                "Records admitted to the open windows; count and age are all that is known of them.",
+                "Records read into the open windows; count and age are all that is shown of them.",
                 "short",
                 ((series("window_records"), "{{instance}}"),),
             ),

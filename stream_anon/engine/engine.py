@@ -26,7 +26,9 @@ MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for
 class OpenWindow:
     """What may be shown of an open window: its count and its age, and nothing else.
 
-    Its loss or its forest would tell an attacker whether records like a planted one are in the window.
+    Its loss or its forest would tell an attacker whether records like a planted one are in the window. `records`
+    counts all that it took: without those that are rejected or over their individual's limit, it would show which
+    they are.
     """
 
     records: int
@@ -198,7 +200,12 @@ class Engine:
     @property
     def open_window(self) -> OpenWindow:
         """Return count and age of the open window."""
-        return OpenWindow(self._window.admitted, self._window.oldest)
+        return OpenWindow(self._window.read, self._window.oldest)
+
+    @property
+    def admitted(self) -> int:
+        """Return how many records have taken room in the open window; this may not be shown."""
+        return self._window.admitted
 
     def preparation(self, now: float) -> Callable[[], None] | None:
         """Return work that makes the open window's close cheaper; None if there is none.

@@ -133,6 +133,7 @@ class Window:
         self._rejects: list[Rejects] = []
         self._since: dict[int, float] = {}  # when the first record of each source arrived, in order of arrival
         self.admitted = 0
+        self.over_limit = 0  # beyond their individual's limit
         self.rejected = 0  # dead letters
         self.ignored = 0
         self._now = -np.inf
@@ -156,6 +157,11 @@ class Window:
         """Return the number of distinct individuals."""
         return len(self._people)
 
+    @property
+    def read(self) -> int:
+        """Return the number of records that were taken, whatever becomes of them."""
+        return self.admitted + self.over_limit + self.rejected + self.ignored
+
     def take(self, batch: CodedBatch, source: int, first: int, now: float) -> int:
         """Take rows of `batch` from `first` on until the window is full; return the first row left.
 
@@ -167,6 +173,7 @@ class Window:
             numbers = self._people.number(batch.individuals[first:stop])
             kept = np.flatnonzero(numbers >= 0)
             over = stop - first - len(kept)
+            self.over_limit += over
             missing = missing_counts(self._policy, batch.codes, batch.payload, slice(first, stop))
             if not len(kept) and self._count_over(source, over, missing):
                 first = stop
@@ -274,6 +281,7 @@ class Window:
         self._partitioner.keep(np.concatenate(marks), self._columns())
         self._latest = {chunk.source: place for place, chunk in enumerate(kept)}
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
+        self.over_limit = sum(chunk.over_limit for chunk in self._chunks)
         return sum(len(chunk.payload) + chunk.over_limit for chunk in gone)
 
     def _numbered(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -292,11 +300,6 @@ class Window:
 
     def _columns(self) -> Columns:
         return Columns.concatenate([self._no_rows, *(chunk.columns for chunk in self._chunks)])
-
-    @property
-    def over_limit(self) -> int:
-        """Return the number of records beyond their individual's limit."""
-        return sum(chunk.over_limit for chunk in self._chunks)
 
     def seal(self, starts: Mapping[int, int], positions: Mapping[int, int], now: float) -> SealedWindow:
         """Return all that was taken; the window must not be used again."""
@@ -338,6 +341,8 @@ class Window:
         # Every admitted row is in exactly one chunk, with a payload.
         assert self.admitted == sum(len(chunk.columns) for chunk in self._chunks)  # noqa: S101
         assert all(len(chunk.columns) == len(chunk.payload) for chunk in self._chunks)  # noqa: S101
+        # Every record over its individual's limit is counted in one chunk.
+        assert self.over_limit == sum(chunk.over_limit for chunk in self._chunks)  # noqa: S101
         # Every known individual has a row, within its limit.
         rows = [chunk.columns.individuals for chunk in self._chunks]
         counts = np.bincount(np.concatenate(rows)) if self.admitted else np.empty(0, np.int64)

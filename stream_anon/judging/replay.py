@@ -45,7 +45,7 @@ def replayed(engine: Engine, batch: CodedBatch, times: NDArray[np.float64], most
         # As far as the deadline reaches, and no farther than the window has room. A window's first row goes alone,
         # since it sets the deadline.
         end = row + 1 if deadline is None else int(np.searchsorted(times, deadline))
-        room = max(most - engine.open_window.records, 1)
+        room = max(most - engine.admitted, 1)
         end = min(max(end, row + 1), row + min(room, _MOST_CHUNK), len(batch))
         now = float(times[end - 1])
         for window in engine.add(batch.take(np.arange(row, end)), now):

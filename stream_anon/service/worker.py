@@ -160,7 +160,7 @@ class Worker:
         if not self._queue.full:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
-                self._put(self._reader.with_times(due))
+                self._put(self._reader.filled(due))
         self._queue.start_next()
         paused = self._queue.full or not self._engine.room
         self._tell_progress(paused)
@@ -208,7 +208,15 @@ class Worker:
         # There is no row before connect() and a takeover.
         assert self._membership is not None and self._targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
-        outgoing = OutgoingWindow(full.window, full.times, self._membership, places, self._targets, self._topic_ids)
+        outgoing = OutgoingWindow(
+            full.window,
+            full.times,
+            self._membership,
+            places,
+            self._targets,
+            self._topic_ids,
+            full.readings,
+        )
         self._queue.put(outgoing)
 
     async def _poll(self) -> None:
@@ -395,7 +403,7 @@ class Worker:
         if mature and not self._engine.held and not self._takeover_due():
             window = self._engine.seal(now)
             if window is not None:
-                self._put(self._reader.with_times(window))
+                self._put(self._reader.filled(window))
         while self._queue.busy or self._queue.full:
             self._queue.start_next()
             await self._queue.wait(POLL_SECONDS)

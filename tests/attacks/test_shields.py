@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
+import pytest
+
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import FULL_DOMAIN, Policy
 from stream_anon.microdata.release import Release
 from tests.attacks.conftest import Measured
-from tests.attacks.town import ENGINES, Person, Service, share, town_policy, townspeople
+from tests.attacks.town import (
+    ENGINES,
+    ILLNESSES,
+    Person,
+    Service,
+    classes_of,
+    share,
+    town_policy,
+    townspeople,
+)
 
 KNOWN = ("age", "home")
 K = 40
@@ -91,3 +106,68 @@ def test_a_person_who_comes_often_fills_no_shield() -> None:
         key = repr([release.classes.values[place][number] for place in (0, 1)])
         shared.setdefault(key, set()).update(often[row]["person"] for row in rows)
     assert all(len(group) >= K for group in shared.values())
+
+
+VISITED_HOMES = ("h1", "h2", "h3")
+VISITED_AGES = range(0, 100, 5)
+
+
+def _visited(listed: bool) -> list[Person]:
+    """Return a window in which five people come to everybody: at each home and age, with five who live there.
+
+    Those who live there have their home's illness, the five who visit have one of their own each.
+    """
+    return [
+        {"person": who, "age": age, "home": home, "sex": "female", "illness": [illness] if listed else illness}
+        for number, home in enumerate(VISITED_HOMES)
+        for age in VISITED_AGES
+        for place in range(5)
+        for who, illness in (
+            (f"{home}, {age}, {place}", ILLNESSES[number]),
+            (f"visitor {place}", ILLNESSES[10 + place]),
+        )
+    ]
+
+
+def _most_of_one_illness(people: Sequence[Person], rows: Sequence[int]) -> tuple[float, float]:
+    """Return the largest part that have one illness, of the people of these rows and of their records."""
+    ill = {(people[row]["person"], str(people[row]["illness"])) for row in rows}
+    holders = Counter(illness for _, illness in ill)
+    records = Counter(str(people[row]["illness"]) for row in rows)
+    return max(holders.values()) / len({who for who, _ in ill}), max(records.values()) / len(rows)
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [(Diversity(alpha=0.5), False), (Diversity(distinct_l=2), True)],
+    ids=["alpha", "lists"],
+)
+def test_what_holds_of_a_class_holds_of_a_shields_group_by_records_and_not_by_people(
+    asked: Diversity, listed: bool, measured: Measured
+) -> None:
+    """Not promised: a criterion in groups of a shield, counted by people, where people have several records.
+
+    Each class has five people of one illness and five visitors. In the group the five visitors are the same.
+    """
+    policy = town_policy(10, diversity=asked, shields=(Shield(("home",), K),))
+    limits = replace(policy.window, max_records_per_individual=1000)
+    attributes = tuple(
+        replace(attribute, many=listed) if isinstance(attribute, Sensitive) else attribute
+        for attribute in policy.attributes
+    )
+    policy = replace(policy, window=limits, attributes=attributes)
+    people = _visited(listed)
+    release = Service(policy).release(people)
+    assert release.released == len(people)
+    homes = [attribute.name for attribute in policy.quasi_identifiers].index("home")
+    groups: dict[str, list[int]] = {}
+    for number, rows in enumerate(classes_of(release)):
+        assert max(_most_of_one_illness(people, rows)) <= 0.5
+        groups.setdefault(repr(release.classes.values[homes][number]), []).extend(rows)
+    of_people, of_records = zip(*(_most_of_one_illness(people, rows) for rows in groups.values()), strict=True)
+    assert max(of_records) <= 0.5
+    assert max(of_people) > 0.9
+    measured(
+        f"{'lists, distinct_l 2' if listed else 'alpha 0.5'}, five people visit everybody: one illness has at most "
+        f"half of each class, and of a shield's group half of the records and {max(of_people):.0%} of the people"
+    )

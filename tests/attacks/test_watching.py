@@ -22,9 +22,19 @@ OTHERS = [_record(i, 60 + i, "Bonn") for i in range(6)]
 LONG = [_record("victim", 99, "Aachen", note="a long story", name="Maximiliana von und zu Hohenstein")]
 
 
-async def _pages(records: list[bytes]) -> list[tuple[str, str]]:
+PLAIN = _record("victim", 30, "Calw")
+# The victim's record, as it may come.
+TELLING = {
+    "a number that is a text": _record("victim", "30", "Calw"),  # type: ignore[arg-type]
+    "a name twice, which only the slow reader reads": PLAIN.replace(b'"age": 30', b'"age": 30, "age": 30'),
+    "an age out of range": _record("victim", 300, "Calw"),
+    "no JSON": PLAIN[:-1],
+}
+
+
+async def _pages(records: list[bytes], **sections: Any) -> list[tuple[str, str]]:
     """Return what is seen after each arrival while the window is open: status and metrics."""
-    async with Driver() as driver:
+    async with Driver(**sections) as driver:
         watcher = Watcher(driver)
         pages = [watcher.look()]
         for record in records:
@@ -46,26 +56,44 @@ async def test_an_open_window_does_not_tell_whether_a_planted_record_found_compa
     assert seen[1] == seen[2], "short or long"
 
 
-async def test_a_flood_under_the_victims_id_tells_live_whether_the_victim_came(measured: Measured) -> None:
-    """Not promised: records beyond an individual's limit are counted, and an open window shows its count.
-
-    Who may write to the input under the victim's id up to the limit, and may read the metrics, sees the next
-    record of that id: it is consumed and the window does not grow. Metrics are no public page.
-    """
-    grew = []
-    for person in ("victim", "somebody else"):
-        async with Driver(window={"max_records_per_individual": 3}) as driver:
-            watcher = Watcher(driver)
-            driver.send([_record("victim", 30, "Calw") for _ in range(3)])
-            await driver.advance(0.5)
-            before = watcher.metric("stream_anon_window_records")
-            driver.send([_record(person, 50, "Bonn")])
-            await driver.advance(0.5)
-            grew.append(watcher.metric("stream_anon_window_records") - before)
+async def test_an_open_window_does_not_tell_how_a_waiting_record_was_read(measured: Measured) -> None:
+    """Promised: whether a record was coerced, read slowly or rejected shows when its window is published."""
+    coercing = {
+        "attributes": {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}, "coerce": True}}
+    }
+    expected = await _pages([PLAIN], **coercing)
+    told = [name for name, record in TELLING.items() if await _pages([record], **coercing) != expected]
     measured(
-        "the limit's worth of records planted under the victim's id: when the victim comes, the open window grows "
-        f"by {grew[0]:g}, when somebody else comes by {grew[1]:g}; who may write and watch tells them apart"
+        f"one record waits: of {len(TELLING)} ways in which it may differ, status and metrics tell {len(told)}"
     )
+    assert not told
+
+
+async def test_a_flood_under_the_victims_id_does_not_tell_live_whether_the_victim_came() -> None:
+    """Promised: an open window counts what it read, records over an individual's limit too.
+
+    Who may write to the input under the victim's id up to the limit sees the window grow whoever comes next.
+    """
+    limit = {"max_records_per_individual": 3}
+    flood = [_record("victim", 30, "Calw")] * 3
+    seen = [await _pages([*flood, _record(who, 50, "Bonn")], window=limit) for who in ("victim", "somebody else")]
+    assert seen[0] == seen[1]
+
+
+async def test_who_fills_all_but_the_last_place_of_a_window_sees_whether_the_next_record_takes_it(
+    measured: Measured,
+) -> None:
+    """Not promised: a window is published when it is full, and a rejected record takes no room in it."""
+    published = []
+    for record in (PLAIN, TELLING["an age out of range"]):
+        async with Driver() as driver:
+            driver.send([_record(i, 30, "Calw") for i in range(19)])
+            await driver.advance(0.5)
+            driver.send([record])
+            await driver.advance(0.5)
+            published.append(bool(driver.broker.records))
+    assert published == [True, False]
+    measured("all but one place of a window planted: it is published when a record comes that fits the policy")
 
 
 def _loss(records: list[Person], k: int) -> float:

@@ -178,8 +178,8 @@ class EngineMachine(RuleBasedStateMachine):
         assert {s: self.engine.started_at(s) for s in self.position} == self.began
         people = Counter(record.person for record in self.taken.values() if not record.rejected)
         # Which of a person's rows are over the limit depends on what left since; never fewer are kept than none.
-        assert self.engine.open_window.records <= sum(min(count, LIMIT) for count in people.values())
-        assert self.engine.open_window.records < self.most
+        assert self.engine.admitted <= sum(min(count, LIMIT) for count in people.values())
+        assert self.engine.admitted < self.most
         assert self.engine.open_window.opened_at == self._oldest()
 
     def _oldest(self) -> float | None:

@@ -39,6 +39,7 @@ from stream_anon.adapters.prometheus.families import (
 )
 
 PREFIX = "stream_anon"
+READING_STEP = 0.125  # seconds; a binary fraction, so that sums of it are exact
 
 
 def delay_budget(max_delay: float) -> float:
@@ -77,13 +78,16 @@ class Metrics:
     def _declare_records(self) -> None:
         self._consumed = self._counter("records_consumed", "Records read from the input topic.")
         self._singly = self._counter(
-            "records_read_singly", "Records that were read one by one, which is slow; rejected ones among them."
+            "records_read_singly",
+            "Records that were read one by one, which is slow, also rejected ones; counted with their window.",
         )
         self._faults = self._counter(
             "reading_faults", "Stretches of records that made a kernel leave its bounds: a bug, perhaps an attack."
         )
         self._coerced = self._counter(
-            "values_coerced", "Texts that counted as numbers or truth values, because their attributes say coerce."
+            "values_coerced",
+            "Texts that counted as numbers or truth values, because their attributes say coerce; counted with "
+            "their window.",
         )
         self._released = self._counter("records_released", "Records published k-anonymous.")
         self._suppressed = self._family(
@@ -103,7 +107,7 @@ class Metrics:
         )
 
     def _declare_windows(self) -> None:
-        self._open_records = self._gauge("window_records", "Records admitted to the open window.")
+        self._open_records = self._gauge("window_records", "Records in the open window, also those not published.")
         self._open_age = self._gauge("window_oldest_age_seconds", "How long the open window's oldest record waits.")
         self._certificate_ends = self._gauge(
             "certificate_end_timestamp_seconds",
@@ -187,6 +191,7 @@ class Metrics:
         self._busy = self._family(
             "busy_seconds", "Time spent working, by stage; the rest of each second is to spare.", "stage", BUSY
         )
+        self._untold: dict[str, float] = {}  # seconds of reading, by stage
         self._last = self._gauge("last_release_timestamp_seconds", "When the last window was published.")
 
     def _declare_kafka(self) -> None:
@@ -374,12 +379,15 @@ class Metrics:
         """Count a stretch of records that made a kernel leave its bounds."""
         self._faults.inc()
 
-    def consumed(self, records: int, singly: int = 0, coerced: int = 0) -> None:
-        """Count the records of a poll, and how many of them were read one by one.
+    def consumed(self, records: int) -> None:
+        """Count the records of a poll.
 
         Its bytes are not counted: on a quiet topic they are the length of one record.
         """
         self._consumed.inc(records)
+
+    def records_read(self, singly: int, coerced: int) -> None:
+        """Count how the records of a published window were read."""
         self._singly.inc(singly)
         self._coerced.inc(coerced)
 
@@ -511,6 +519,14 @@ class Metrics:
         """Count the time that stages of the work took."""
         for stage, value in seconds.items():
             self._busy.add(stage, max(0.0, value))
+
+    def reading_took(self, seconds: Mapping[str, float]) -> None:
+        """Count the time that stages of reading took, in steps: that of one record tells how it was read."""
+        for stage, value in seconds.items():
+            untold = self._untold.get(stage, 0.0) + max(0.0, value)
+            told = untold // READING_STEP * READING_STEP
+            self._busy.add(stage, told)
+            self._untold[stage] = untold - told
 
     def durations(self, seconds: Mapping[str, float]) -> None:
         """Count how long the stages close, gate, encode, publish and commit took."""

@@ -7,7 +7,6 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
@@ -131,7 +130,7 @@ class ClosingQueue:
         assert queued is not None  # noqa: S101 - set together with the task
         if result.published:
             self._out = result.publication.digest
-            self._tell(self._published(result, queued.outgoing.times))
+            self._tell(self._published(result, queued.outgoing))
             self._rechecks.take(result.publication)
             self._leakages.take(queued.outgoing.window, result.release)
             return None
@@ -165,7 +164,7 @@ class ClosingQueue:
         self._tell(WindowAbandoned(self._running.outgoing.window.records, reason))
         self._running = None
 
-    def _published(self, result: PublicationResult, times: NDArray[np.float64]) -> WindowPublished:
+    def _published(self, result: PublicationResult, outgoing: OutgoingWindow) -> WindowPublished:
         release, publication = result.release, result.publication
         counts = release.rejects.counts()
         return WindowPublished(
@@ -182,7 +181,7 @@ class ClosingQueue:
             gcp=release.gcp,
             gate_violations=release.gate_violations,
             arrivals=release.arrivals,
-            broker_times=times,
+            broker_times=outgoing.times,
             opened_at=release.opened_at,
             closed_at=release.closed_at,
             at=self._clock.monotonic(),
@@ -193,6 +192,7 @@ class ClosingQueue:
             missing=release.missing,
             above_max_suppressed=release.above_max_suppressed,
             achieved_shields=release.achieved_shields,
+            readings=outgoing.readings,
         )
 
 

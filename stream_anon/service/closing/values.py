@@ -13,7 +13,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Membership, Place
 from stream_anon.service.closing.publication import Publication, Targets
-from stream_anon.service.events import Durations, Outcome
+from stream_anon.service.events import Durations, Outcome, Readings
 
 TOO_LARGE = (
     "; if the broker is well and all topics are there, the window is too large for the time it is given: raise "
@@ -46,6 +46,8 @@ class OutgoingWindow:
         Where it goes.
     topic_ids
         Kafka's ids of the input topics at that takeover.
+    readings
+        How its records were read.
     """
 
     window: SealedWindow
@@ -54,6 +56,7 @@ class OutgoingWindow:
     places: tuple[Place, ...]
     targets: Targets
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    readings: Readings = field(default_factory=Readings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -48,6 +48,7 @@ from stream_anon.service.events.partitions import (
 from stream_anon.service.events.windows import (
     Durations,
     Outcome,
+    Readings,
     TransactionBroken,
     TransactionEnded,
     WindowAbandoned,
@@ -118,6 +119,7 @@ __all__ = [
     "ReadingFault",
     "ReadingOrdered",
     "ReadingSlowly",
+    "Readings",
     "RecordsConsumed",
     "SchemaSeen",
     "SchemasUnknown",

@@ -138,15 +138,10 @@ class RecordsConsumed:
     Parameters
     ----------
     decoding, adding
-        Seconds that it took to decode them and to put them into the window.
-    singly
-        How many of them were read one by one, rejected ones included.
-    coerced
-        How many texts counted as another type because their attributes say so.
+        Seconds that it took to decode them and to put them into the window. They may not be shown as they are: of a
+        record that comes alone they tell its length, and how it was read.
     """
 
     records: int
     decoding: float = 0.0
     adding: float = 0.0
-    singly: int = 0
-    coerced: int = 0

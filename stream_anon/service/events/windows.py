@@ -58,6 +58,25 @@ class WindowProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Readings:
+    """How records were read. It tells of their values, so it is told when their window is published.
+
+    Parameters
+    ----------
+    singly
+        How many were read one by one, rejected ones included.
+    coerced
+        How many texts counted as another type because their attributes say so.
+    """
+
+    singly: int = 0
+    coerced: int = 0
+
+    def __add__(self, other: Readings) -> Readings:
+        return Readings(self.singly + other.singly, self.coerced + other.coerced)
+
+
+@dataclass(frozen=True, slots=True)
 class Durations:
     """Seconds that closing and publishing one window took, by stage."""
 
@@ -101,6 +120,8 @@ class WindowPublished:
         Records by reason that are no dead letters, see `Reason.is_ignored`.
     achieved_shields
         The least number of individuals by each shield, in the policy's order; empty without a shield or a class.
+    readings
+        How its records were read.
     """
 
     batch: str
@@ -127,6 +148,7 @@ class WindowPublished:
     missing: Mapping[str, int] = field(default_factory=dict)
     above_max_suppressed: bool = False
     achieved_shields: tuple[int, ...] = ()
+    readings: Readings = field(default_factory=Readings)
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:

@@ -15,10 +15,11 @@ from stream_anon.errors import BrokerError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
-from stream_anon.service.events import Away, InputSkipped, PartitionStopped, ReadingFault, RecordsConsumed
+from stream_anon.service.events import Away, InputSkipped, PartitionStopped, ReadingFault, Readings, RecordsConsumed
 from stream_anon.service.intake.arrival_times import BrokerTimes
 from stream_anon.service.intake.unlearned import Unlearned
 from stream_anon.service.intake.unread_records import Backlog
+from stream_anon.service.intake.waiting_readings import WaitingReadings
 
 MOST_POLLED = 10_000
 LEAST_TIMES = 100_000  # kept at the most, or four windows if that is more
@@ -29,10 +30,11 @@ POLLS_TO_TRUST = 10  # without a record; 2 s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Full:
-    """A window that reading has filled, and the broker's times of its records."""
+    """A window that reading has filled, the broker's times of its records, and how they were read."""
 
     window: SealedWindow
     times: NDArray[np.float64]
+    readings: Readings
 
 
 class Reader:
@@ -45,6 +47,7 @@ class Reader:
         self._next: dict[int, int] = {}  # the next offset that each open source must bring
         self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
+        self._readings = WaitingReadings()
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
         self._probe: asyncio.Task[str] | None = None
         self._probed = parts.clock.monotonic()
@@ -72,6 +75,7 @@ class Reader:
         self._next = dict(opened)
         self._unlearned.forget()
         self._times.keep(kept)
+        self._readings.keep(kept)
         self._stopped.reset(stopped)
         self._topic_ids, self._is_another_topic = topic_ids, False
         self._left.reset({})
@@ -86,6 +90,7 @@ class Reader:
         self._next.clear()
         self._unlearned.forget()
         self._times.keep(())
+        self._readings.keep(())
 
     @property
     def is_another_topic(self) -> bool:
@@ -117,9 +122,9 @@ class Reader:
         """Return how many records of our partitions lie behind open transactions, and for how long."""
         return self._source.held(self._next.keys())
 
-    def with_times(self, window: SealedWindow) -> Full:
-        """Return a sealed window with the broker's times of its records."""
-        return Full(window, self._times.take(window.ranges))
+    def filled(self, window: SealedWindow) -> Full:
+        """Return a sealed window with what is known of the reading of its records, which is then forgotten."""
+        return Full(window, self._times.take(window.ranges), self._readings.take(window.ranges))
 
     async def poll(self, wait: float) -> Polled:
         """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError.
@@ -159,8 +164,6 @@ class Reader:
                 return []
             self._reachability.back(Away.ASKING_REGISTRY)
         full, decoding, adding = [], 0.0, 0.0
-        codec = self._parts.codec
-        singly, coerced = codec.read_singly, codec.coerced
         for chunk in chunks:
             begun = self._clock.monotonic()
             batch = self._decoded(chunk)
@@ -170,14 +173,15 @@ class Reader:
             adding += self._clock.monotonic() - decoded
         if chunks:
             records = sum(len(chunk.offsets) for chunk in chunks)
-            singly, coerced = codec.read_singly - singly, codec.coerced - coerced
-            self._tell(RecordsConsumed(records, decoding, adding, singly, coerced))
+            self._tell(RecordsConsumed(records, decoding, adding))
         return full
 
     def _decoded(self, chunk: Chunk) -> CodedBatch:
         codec = self._parts.codec
-        faults = codec.faults
+        faults, singly, coerced = codec.faults, codec.read_singly, codec.coerced
         batch = codec.decode(chunk.values, chunk.source, chunk.offsets)
+        readings = Readings(codec.read_singly - singly, codec.coerced - coerced)
+        self._readings.add(chunk.source, chunk.end, readings)
         if codec.faults > faults:
             self._tell(ReadingFault(self._source.place(chunk.source), int(chunk.offsets[0])))
         return batch
@@ -186,7 +190,7 @@ class Reader:
         self._times.add(chunk)
         sealed = self._engine.add(batch, now, received)
         self._next[chunk.source] = chunk.end
-        return [self.with_times(window) for window in sealed]
+        return [self.filled(window) for window in sealed]
 
     async def _answer_loss(self, lost: Lost) -> None:
         if lost.source not in self._next:

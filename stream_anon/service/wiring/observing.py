@@ -63,8 +63,8 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
             case e.ReadingFault():
                 metrics.reading_fault()
             case e.RecordsConsumed():
-                metrics.consumed(event.records, event.singly, event.coerced)
-                metrics.worked({"decode": event.decoding, "window": event.adding})
+                metrics.consumed(event.records)
+                metrics.reading_took({"decode": event.decoding, "window": event.adding})
             case e.WindowProgress():
                 _show_progress(metrics, event)
             case e.WindowPublished():
@@ -121,6 +121,7 @@ def _count_window(metrics: Metrics, event: e.WindowPublished) -> None:
     metrics.window_filled(event.admitted)
     metrics.records_settled(event.records_in, event.released, event.suppressed, event.rejected)
     metrics.ignored(event.ignored)
+    metrics.records_read(event.readings.singly, event.readings.coerced)
     metrics.missing(event.missing)
     if event.above_max_suppressed:
         metrics.suppressed_too_many()

@@ -140,7 +140,7 @@ async def seen(browser: Any) -> AsyncIterator[Seen]:
 
 async def test_the_page_shows_the_status_and_asks_only_its_own_server(seen: Seen) -> None:
     assert await seen.text("#ready") == "ready"
-    assert "420 of 1,000" in await seen.text("#open-records")
+    assert "420 records, room for 1,000" in await seen.text("#open-records")
     assert await seen.page.locator(".leaf").count() == 40
     assert "✓ passed" in await seen.text("#certificates")
     assert await seen.page.locator("#warnings").is_hidden()
@@ -208,7 +208,7 @@ async def test_a_worker_of_several_that_is_not_ready_is_shown(seen: Seen, monkey
     monkeypatch.setattr(seen.board, "status", lambda: {**alone(), "workers": workers})
     seen.board(e.RecordsConsumed(1))
     await seen.until("!document.querySelector('#workers').hidden")
-    assert await seen.text("#open-records") == "420 of 2,000 records, in the windows of 2 workers"
+    assert await seen.text("#open-records") == "420 records, room for 2,000, in the windows of 2 workers"
     rows = (await seen.text("#worker-list")).splitlines()
     assert [row.split("\t") for row in rows[1:]] == [["0", "ready", "3"], ["1", f"not ready: {HOSTILE}", "0"]]
     assert seen.complaints == []

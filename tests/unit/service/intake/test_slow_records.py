@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from stream_anon.adapters.json.scanner.tables import MOST_PARENTS
-from stream_anon.service.events import ReadingSlowly, RecordsConsumed
+from stream_anon.service.events import Readings, ReadingSlowly, RecordsConsumed, WindowPublished
 from tests.support.driver import Driver, people
 
 
@@ -12,7 +12,17 @@ async def test_records_that_are_read_one_by_one_are_counted() -> None:
         assert not driver.told(ReadingSlowly)
         consumed = driver.told(RecordsConsumed)
         assert sum(event.records for event in consumed) == 12
-        assert sum(event.singly for event in consumed) == 2
+        await driver.advance(10)
+        assert [window.readings for window in driver.told(WindowPublished)] == [Readings(singly=2)]
+
+
+async def test_how_records_were_read_is_told_with_the_window_that_their_chunk_ends_in() -> None:
+    async with Driver(window={"max_records": 10}) as driver:
+        driver.send([*people(5), b"{"])
+        await driver.settle()
+        driver.send([*people(7, 5), b"{", b"["])
+        await driver.advance(10)
+        assert [window.readings.singly for window in driver.told(WindowPublished)] == [1, 2]
 
 
 async def test_a_policy_that_lets_every_record_be_read_one_by_one_is_told_of_at_the_start() -> None:
@@ -21,5 +31,5 @@ async def test_a_policy_that_lets_every_record_be_read_one_by_one_is_told_of_at_
     async with Driver(attributes=deep) as driver:
         assert driver.told(ReadingSlowly) == [ReadingSlowly((name,))]
         driver.send(people(5))
-        await driver.settle()
-        assert sum(event.singly for event in driver.told(RecordsConsumed)) == 5
+        await driver.advance(10)
+        assert [window.readings for window in driver.told(WindowPublished)] == [Readings(singly=5)]

@@ -81,7 +81,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.InputSkipped(("people", 0), 10, 25),
     e.ReadingSlowly(("a.b.c",)),
     e.ReadingFault(("people", 1), 9),
-    e.RecordsConsumed(100, singly=3),
+    e.RecordsConsumed(100),
     e.WindowProgress(90, 1000.0, 1002.0, False, True, 12),
     PUBLISHED,
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
@@ -409,6 +409,21 @@ def test_ignored_records_are_told_by_reason_and_are_no_dead_letters(observed: Ob
     assert observed.page["records"]["rejected"] == {"missing": 20}
 
 
+def test_the_time_that_one_record_took_to_read_does_not_show(observed: Observed) -> None:
+    """It would tell the record's length, and how it was read."""
+    for stage in ("decode", "window"):
+        assert observed.value("busy_seconds_total", stage=stage) == 0
+    seen = []
+    for seconds in (0.0001, 0.02):
+        observed.tell(e.RecordsConsumed(1, seconds, seconds))
+        seen.append([observed.value("busy_seconds_total", stage=stage) for stage in ("decode", "window")])
+    assert seen == [[0, 0], [0, 0]]
+    for _ in range(1000):
+        observed.tell(e.RecordsConsumed(1, 0.001, 0.002))
+    assert observed.value("busy_seconds_total", stage="decode") == 1.0
+    assert observed.value("busy_seconds_total", stage="window") == 2.0
+
+
 def test_the_page_says_how_many_records_were_read_again_or_moved_away(observed: Observed) -> None:
     observed.tell(e.PartitionsRevoked((("people", 1),), 7, 2))
     observed.tell(e.TakeoverDone((("people", 0, 5),), 3, 0, 12, 30, (), (), 1, 1, 0.1))
@@ -495,13 +510,12 @@ def test_a_warning_comes_and_goes_with_its_cause(observed: Observed) -> None:
 
 def test_records_that_are_read_one_by_one_are_counted_and_named_at_the_start(observed: Observed) -> None:
     observed.tell(e.ReadingSlowly(("a.b.c",)))
-    observed.tell(e.RecordsConsumed(100, singly=3, coerced=7))
-    observed.tell(e.RecordsConsumed(50, singly=1))
+    observed.tell(replace(PUBLISHED, readings=e.Readings(singly=3, coerced=7)))
+    observed.tell(replace(PUBLISHED, readings=e.Readings(singly=1)))
 
-    assert observed.value("records_consumed_total") == 150
     assert observed.value("records_read_singly_total") == 4
     assert observed.value("values_coerced_total") == 7
-    (line,) = observed.lines
+    line = observed.lines[0]
     assert (line["event"], line["level"], line["attributes"]) == ("slow-reading", "warning", ["a.b.c"])
 
 
