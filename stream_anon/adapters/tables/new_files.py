@@ -26,9 +26,9 @@ class NewFile:
     """Writes a file beside its final name and renames it by `publish`; a block that ends before leaves no file.
 
     An older file of the name stays until then. What is written so far is for its owner only, also where a killed
-    process leaves it; the whole file gets the mode of the older one, or that of any new file. Standard output (`-`),
-    and anything but a regular file, such as a pipe or a device, is written at once, and nothing of it can be taken
-    back. A file whose name ends in `.gz` is compressed; its gzip header holds no name and no time.
+    process leaves it; the whole file gets the mode of the older one, or that of any new file. Standard output
+    (`-`), and anything but a regular file, such as a pipe or a device, is written at once, and nothing of it can be
+    taken back. A file whose name ends in `.gz` is compressed; its gzip header holds no name and no time.
 
     Parameters
     ----------
