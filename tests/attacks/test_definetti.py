@@ -30,8 +30,8 @@ def _beliefs(
 ) -> NDArray[np.float64]:
     """Return how likely each person has each illness, from the two published tables alone; float64[n, v].
 
-    Naive Bayes, as Kifer (SIGMOD 2009) learns it: how often a quasi-identifier's value goes with an illness over all
-    groups tells which row of a group is whose, and that tells how often the value goes with it.
+    Naive Bayes, as Kifer (SIGMOD 2009) learns it: how often a quasi-identifier's value goes with an illness over
+    all groups tells which row of a group is whose, and that tells how often the value goes with it.
 
     Parameters
     ----------
