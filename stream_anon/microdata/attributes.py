@@ -17,7 +17,7 @@ from stream_anon.microdata.domains.reading import ByMoment, ByNumber
 
 MOST_ITEMS = 128  # of a list
 LIST_MARK = "[]"  # behind the type of a list's items
-_EXACT = 2.0**53  # from here on floats skip whole numbers
+_EXACT = 2.0**53  # beyond it floats skip whole numbers
 
 
 Passing = Scalar | tuple[Scalar, ...] | None
@@ -417,7 +417,7 @@ class QuasiIdentifier(Attribute):
 
 def is_plain(value: float) -> bool:
     """Return whether a float is a whole number that the integers name as well; the negative zero is one too."""
-    return value.is_integer() and -_EXACT < value < _EXACT
+    return value.is_integer() and -_EXACT <= value <= _EXACT
 
 
 def pass_value(attribute: PassThrough, value: object) -> Passing:

@@ -38,9 +38,13 @@ NOTHING = (
     b'{"person":1,"age":30,"visit":{"cost":-0,"count":null}}',
     b'{"person":1,"age":30,"visit":{"cost":0.0,"first":null,"x":null}}',
 )
+LARGEST = tuple(
+    b'{"person":1,"age":30,"visit":{"cost":%b,"count":%b}}' % (number, number)
+    for number in (b"9007199254740992", b"9007199254740992.0", b"9.007199254740992e15", b"90071992547409920e-1")
+)
 
 
-@pytest.mark.parametrize("records", [ALIKE, NOTHING], ids=["values", "nulls-and-zeros"])
+@pytest.mark.parametrize("records", [ALIKE, NOTHING, LARGEST], ids=["values", "nulls-and-zeros", "2^53"])
 def test_equal_values_are_published_in_equal_bytes(records: tuple[bytes, ...]) -> None:
     """Promised: nothing passes as raw bytes: fields are decoded by their declared type and encoded anew.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import secrets
-import shutil
+import stat
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -24,9 +25,10 @@ def write_whole(path: Path, content: bytes) -> None:
 class NewFile:
     """Writes a file beside its final name and renames it by `publish`; a block that ends before leaves no file.
 
-    An older file of the name stays until then. Standard output (`-`), and anything but a regular file, such as a
-    pipe or a device, is written at once, and nothing of it can be taken back. A file whose name ends in `.gz` is
-    compressed; its gzip header holds no name and no time.
+    An older file of the name stays until then. What is written so far is for its owner only, also where a killed
+    process leaves it; the whole file gets the mode of the older one, or that of any new file. Standard output
+    (`-`), and anything but a regular file, such as a pipe or a device, is written at once, and nothing of it can be
+    taken back. A file whose name ends in `.gz` is compressed; its gzip header holds no name and no time.
 
     Parameters
     ----------
@@ -56,10 +58,8 @@ class NewFile:
         if not self._final.exists() or self._final.is_file():
             self._part = self._final.with_name(f".{self._final.name}.{secrets.token_hex(4)}.part")
         try:
-            plain = (self._part or self._final).open("wb")
+            plain = self._final.open("wb") if self._part is None else _private(self._part)
             self.file = cast("BinaryIO", _Packed(plain) if is_packed(name) else plain)
-            if self._part is not None and self._final.exists():
-                shutil.copymode(self._final, self._part)
         except OSError as error:
             raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
 
@@ -82,6 +82,9 @@ class NewFile:
                 return
             self.file.close()
             if self._part is not None:
+                mode = _mode_of(self._final)
+                if mode != stat.S_IMODE(self._part.stat().st_mode):  # some file systems know one mode only
+                    self._part.chmod(mode)
                 self._part.replace(self._final)
                 self._part = None
         except OSError as error:
@@ -102,6 +105,27 @@ class NewFile:
         finally:
             if self._part is not None:
                 self._part.unlink(missing_ok=True)
+
+
+def _private(path: Path) -> BinaryIO:
+    """Create a file that only its owner may read."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR), "wb")
+
+
+def _mode_of(path: Path) -> int:
+    """Return the mode of a file, or what it would get if it were created now.
+
+    Only creating an empty file tells: the umask cannot be asked for without changing it for other threads, and the
+    folder may have default access rights.
+    """
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    empty = path.with_name(f".{path.name}.{secrets.token_hex(4)}.mode")
+    try:
+        empty.touch(exist_ok=False)
+        return stat.S_IMODE(empty.stat().st_mode)
+    finally:
+        empty.unlink(missing_ok=True)
 
 
 class _Packed(gzip.GzipFile):

@@ -21,6 +21,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.operations.propose.cuts import with_cuts
 from stream_anon.operations.propose.domains import guess
+from stream_anon.operations.propose.first_line import holds_names
 from stream_anon.operations.propose.guess import label
 from stream_anon.operations.propose.mixed import of_one_kind
 from stream_anon.operations.propose.recognised import recognised
@@ -71,6 +72,11 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
     if count < FEWEST:
         raise InputError(
             f"{path}: holds fewer than {FEWEST} individuals; every proposed value would be one of theirs"
+        )
+    if sample.texts and not holds_names(sample):
+        raise InputError(
+            f"{path}: the first line must hold the names of the columns, and nothing tells it from a record: name "
+            "a column in usual words, such as age or city, or most of them in small letters"
         )
     fields, unnamed = [], 0
     for name in (*names, *mixed.left_out):
