@@ -26,11 +26,25 @@ def _changes(source: str) -> set[str]:
     ("expression", "changes"),
     [
         ("a < b", {"a < b -> a <= b", "a < b -> a >= b"}),
-        ("a + b", {"a + b -> a - b"}),
+        ("a + b", {"a + b -> a - b", "a + b -> a", "a + b -> b"}),
+        ("a - b", {"a - b -> a + b", "a - b -> a"}),
+        ("a & b", {"a & b -> a | b", "a & b -> a", "a & b -> b"}),
         ("a and b", {"a and b -> a or b", "a and b -> a", "a and b -> b"}),
         ("not a", {"not a -> a"}),
         ("a[2]", {"a[2] -> a[3]", "a[2] -> a[1]"}),
-        ("np.minimum(a, b)", {"np.minimum(a, b) -> np.maximum(a, b)"}),
+        (
+            "np.minimum(a, b)",
+            {"np.minimum(a, b) -> np.maximum(a, b)", "np.minimum(a, b) -> a", "np.minimum(a, b) -> b"},
+        ),
+        ("max(a, *b)", {"max(a, *b) -> min(a, *b)", "max(a, *b) -> a"}),
+        ("a.max()", {"a.max() -> a.min()"}),
+        ("[*a, b]", {"[*a, b] -> [b]", "[*a, b] -> [*a]"}),
+        ("set(a)", {"set(a) -> tuple(a)"}),
+        ("np.unique(a)", {"np.unique(a) -> np.sort(a)"}),
+        ("np.unique(a, axis=c)", set()),
+        ("sorted(a, key=b)", {"sorted(a, key=b) -> list(a)"}),
+        ("np.argsort(a)", {"np.argsort(a) -> np.arange(len(a))"}),
+        ("np.lexsort(a)", {"np.lexsort(a) -> np.arange(len(a[0]))"}),
         ("[x for x in a if b]", {"for x in a if b -> for x in a"}),
         ("a if b else c", {"b -> True", "b -> False"}),
         ("f'{a + b} text'", set()),
@@ -59,6 +73,32 @@ def test_statements_are_taken_out_and_texts_defaults_and_annotations_are_left() 
         "LIMIT -> True",
         "LIMIT -> False",
     }
+
+
+def test_records_and_people_and_the_two_ends_of_an_interval_are_mixed_up_where_both_are_at_hand() -> None:
+    source = """
+        def f(records_of, people_of, low):
+            return records_of(low.first, low.last)
+        """
+    assert _changes(source) == {
+        "records_of(low.first, low.last) -> people_of(low.first, low.last)",
+        "records_of(low.first, low.last) -> records_of(low.last, low.last)",
+        "records_of(low.first, low.last) -> records_of(low.first, low.first)",
+    }
+
+
+def test_a_loop_goes_round_once_and_forgets_what_it_found_but_not_what_only_it_knows() -> None:
+    source = """
+        def f(a, b):
+            while a:
+                b = a(b)
+                own = b
+                b.field, a = own
+            for c in b:
+                break
+            b = a
+        """
+    assert _changes(source) == {"while a: pass -> while a: break", "b = a(b) -> nothing", "break -> continue"}
 
 
 def test_equal_changes_of_one_function_have_different_names() -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType
 
+from tools.mutation.meanings import Meanings
+
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -83,10 +85,14 @@ class _Edit:
     lines: frozenset[int]
 
     def shown(self, node: ast.AST) -> ast.AST:
-        """Return what tells a reader of the change: of a number what it stands in, of a branch its condition."""
+        """Return what tells a reader of the change: a name with what it stands in, a branch by its condition."""
         if isinstance(node, ast.If | ast.IfExp):
             return node.test
-        return self.parent if isinstance(self.child, ast.Constant) and isinstance(self.parent, ast.expr) else node
+        if isinstance(node, ast.For | ast.While):
+            last = node.body[-1]
+            return _changed(node, body=[last if isinstance(last, ast.Break) else ast.Pass()], orelse=[])
+        small = isinstance(self.child, ast.Constant | ast.Name | ast.Attribute)
+        return self.parent if small and isinstance(self.parent, ast.expr) else node
 
     def set(self, node: ast.AST) -> None:
         if self.place is None:
@@ -104,7 +110,9 @@ def mutants_of(path: Path, source: str | None = None) -> list[Mutant]:
     found: list[Mutant] = []
     counts: Counter[str] = Counter()
     for name, function in _functions(tree):
-        for edit in [edit for place in function.body for edit in _edits(place, function, "body", frozenset())]:
+        meanings = Meanings(function)
+        edits = [e for place in function.body for e in _edits(place, function, "body", frozenset(), meanings)]
+        for edit in edits:
             before = _text(edit.shown(edit.child))
             edit.set(ast.copy_location(edit.replacement, edit.child))
             ast.fix_missing_locations(tree)
@@ -140,12 +148,14 @@ def _text(node: ast.AST) -> str:
     return "nothing" if isinstance(node, ast.Pass) else " ".join(ast.unparse(node).split())
 
 
-def _edits(node: ast.AST, parent: ast.AST, field: str, around: frozenset[int]) -> Iterator[_Edit]:
+def _edits(
+    node: ast.AST, parent: ast.AST, field: str, around: frozenset[int], meanings: Meanings
+) -> Iterator[_Edit]:
     """Yield what can be changed about a node and all below it."""
     values = getattr(parent, field)
     place = next(i for i, value in enumerate(values) if value is node) if isinstance(values, list) else None
     lines = _lines(node) if isinstance(node, ast.stmt) else _lines(node) | around
-    for replacement in _replacements(node):
+    for replacement in (*_replacements(node), *meanings.of(node)):
         yield _Edit(parent, field, place, node, replacement, lines)
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):  # texts, and what types say anyway
         return
@@ -156,7 +166,7 @@ def _edits(node: ast.AST, parent: ast.AST, field: str, around: frozenset[int]) -
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
-                yield from _edits(child, node, name, lines if isinstance(node, ast.stmt) else around)
+                yield from _edits(child, node, name, lines if isinstance(node, ast.stmt) else around, meanings)
 
 
 def _lines(node: ast.AST) -> frozenset[int]:

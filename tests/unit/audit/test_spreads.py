@@ -211,6 +211,13 @@ def _holding(values: list[Any]) -> Shown:
     return shown
 
 
+def test_an_item_counts_once_for_each_list_and_who_has_none_is_not_counted() -> None:
+    shown = _holding([["x", "x"], ["y"], [], None])
+    assert (dict(shown.values), shown.lists, shown.missing) == ({"x": 1, "y": 1}, 2, 2)
+    assert shown.distinct == 2
+    assert _holding([["x", "y"], ["x"], ["z"], []]).distinct == 1
+
+
 _SINGLE = st.sampled_from(["x", "y", "z", None])
 _LISTS = st.lists(st.sampled_from("xyz"), max_size=3) | st.none()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -274,6 +275,92 @@ def test_a_policy_without_shields_hands_everything_on_and_makes_no_cost_tables(
     assert found.generalized is generalized
     assert found.united is united
     assert found.gone == 0
+
+
+def _raised(
+    codes: Sequence[Any],
+    told: Any,
+    shields: Sequence[Shield],
+    united: Sequence[bool],
+    attributes: Sequence[QuasiIdentifier] = (X, Y),
+) -> raising.Raised:
+    """Return what RAISE makes of classes."""
+    policy = Policy((*attributes, Sensitive("s")), 2, EVERY_RECORD, 1.0, shields=tuple(shields))
+    generalizers = [Generalizer(a) for a in policy.quasi_identifiers]
+    rows, class_of_row = np.array(codes, np.int32), np.array(told, np.int32)
+    generalized = generalize(generalizers, policy.quasi_identifiers, rows, class_of_row, len(united))
+    people = np.arange(len(told), dtype=np.int32)
+    return Raiser(policy, generalizers).raised(people, class_of_row, generalized, np.array(united))
+
+
+def test_a_class_that_held_several_before_still_does() -> None:
+    found = _raised(FOUR, [0, 0, 1, 1, 2, 2, 3, 3], [Shield(("x",), 4)], [False, True, False, False])
+    assert (
+        found.generalized.values[0]
+        != _raised(FOUR, [0, 0, 1, 1, 2, 2, 3, 3], [], [False] * 4).generalized.values[0]
+    )
+    assert found.united[found.class_of_row].tolist() == [False] * 2 + [True] * 2 + [False] * 4
+
+
+def test_once_a_class_is_gone_a_failure_of_any_other_is_no_violation() -> None:
+    """The others are compared with fewer rows then, as if they were unions."""
+    codes = [0, 0, 1, 1, 6, 6], [0, 0, 1, 1, 2, 2]
+    bound = replace(X, max_level=1)
+    found = _raised(codes, [0, 0, 1, 1, 2, 2], [Shield(("x",), 4)], [False] * 3, (bound, Y))
+    assert found.gone == 2
+    assert found.united.tolist() == [True, True]
+
+
+def test_shields_that_share_an_attribute_are_met_in_several_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raising y and z parts classes that were alike by x and y."""
+    z = replace(Y, name="z")
+    codes = np.repeat([[0, 2, 2, 3, 5], [0, 0, 2, 0, 1], [2, 2, 1, 0, 2]], 2, axis=1).tolist()
+    given = codes, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], [Shield(("x", "y"), 4), Shield(("y", "z"), 4)], (X, Y, z)
+    release = _release(*given)
+    assert release.suppressed == {}
+    assert min(release.achieved_shields) >= 4
+    monkeypatch.setattr(raising, "MOST_TURNS", 1)
+    assert _release(*given).suppressed == {Suppression.SHIELD: 2}
+
+
+def test_who_was_suppressed_before_another_turn_is_counted_after_it() -> None:
+    """Class 2 falls by x; without it y = b has two people only, and is raised."""
+    codes = [0, 0, 0, 0, 6, 6, 0, 0], [0, 0, 1, 1, 1, 1, 0, 0]
+    shields = [Shield(("x",), 3), Shield(("y",), 4)]
+    release = _release(codes, [0, 0, 1, 1, 2, 2, 0, 0], shields, (replace(X, max_level=0), Y))
+    assert _published(release) == [("0", "*")] * 4 + [()] * 2 + [("0", "*")] * 2
+    assert release.suppressed == {Suppression.SHIELD: 2}
+
+
+def test_what_cannot_be_raised_is_suppressed_for_too_few_people_not_records() -> None:
+    codes = [0, 0, 0, 0, 6, 6, 6, 6], [0] * 8
+    people = [0, 1, 2, 3, 4, 5, 4, 5]
+    release = _release(codes, [0] * 4 + [1] * 4, [Shield(("x",), 4)], (replace(X, max_level=0), Y), people=people)
+    assert release.suppressed == {Suppression.SHIELD: 4}
+    assert release.gate_violations == 0
+
+
+@pytest.mark.parametrize(
+    ("publication", "k", "classes"),
+    [
+        (Publication.NODES, 3, [(0, 0), (7, 5), (7, 7), (1, 2), (1, 7)]),
+        (Publication.VALUES, 4, [(0, 2, 4), (0, 4, 4), (0, 2, 4), (0, 1, 4)]),
+    ],
+)
+def test_equally_near_groups_are_joined_whatever_the_order_of_rows(
+    publication: Publication, k: int, classes: Sequence[Sequence[int]]
+) -> None:
+    """Intervals that begin or end alike, and sets with the same ends."""
+    attributes = replace(X, publication=publication), Y
+    found = set()
+    size = len(classes[0])
+    for order in permutations(range(len(classes))):
+        codes = [code for one in order for code in classes[one]], np.repeat(order, size) % 3
+        told = np.repeat(np.arange(len(order)), size)
+        done = _raised(codes, told, [Shield(("x",), k)], [False] * len(order), attributes)
+        value = dict(zip(np.repeat(order, size).tolist(), done.class_of_row.tolist(), strict=True))
+        found.add(tuple(str(done.generalized.values[0][value[one]]) for one in range(len(order))))
+    assert len(found) == 1
 
 
 def _model_cost(model: CostModel, places: Sequence[int], bounds: Bounds) -> float:

@@ -19,6 +19,12 @@ def _permit(criteria: Criteria, records: int, individuals: int, largest: int, *v
     return bool(answer)
 
 
+def test_only_some_figures_compare_a_class_with_all_rows() -> None:
+    beside = (Spread(t=0.5), Spread(delta=1), Spread(beta=1))
+    alone = (Spread(), Spread(entropy_l=2), Spread(c=2, l=2), Spread(alpha=0.5))
+    assert [asked.compares for asked in (*beside, *alone)] == [True] * 3 + [False] * 4
+
+
 K3 = Criteria(3, 0.5, np.empty(0, np.int64))
 L2 = Criteria(3, 0.5, np.array([2, 3], np.int64))
 

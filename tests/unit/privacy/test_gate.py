@@ -77,6 +77,14 @@ def test_a_row_outside_of_what_is_published_fails_its_class() -> None:
     assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, False]
 
 
+def test_a_row_outside_of_what_is_published_fails_all_classes_that_are_published_alike() -> None:
+    codes, people, classes = [0, 1, 1, 0, 1, 1], range(6), [0, 0, 0, 1, 1, 1]
+    generalized = _generalized(NODES, _columns(codes, people), classes)
+    for row in range(6):
+        moved = _columns([*codes[:row], 7, *codes[row + 1 :]], people)
+        assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, True]
+
+
 @pytest.mark.parametrize("code", [0, 1, 5, 6, 7])
 def test_a_row_below_or_above_its_published_node_fails_the_class(code: int) -> None:
     codes, people, classes = [2, 3, 4, 6, 6, 6], range(6), [0, 0, 0, 1, 1, 1]

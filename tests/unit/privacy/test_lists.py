@@ -70,6 +70,27 @@ def test_the_gate_counts_what_the_definition_says(rows: list[Held], data: st.Dat
         assert counts.values[0, group] == one_in([r for r, g in zip(rows, groups, strict=True) if g == group])
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # Item 2 is in two of four records and of two in three people, whoever comes without an item.
+        ([(0, {1}), (0, {2}), (1, {2}), (2, {3})], 1),
+        ([(0, {1}), (0, {2}), (1, {2}), (2, {3}), (3, ())], 1),
+        # Each item is one person's, but item 1 is in three of five records.
+        ([(0, {1}), (0, {1}), (0, {1}), (1, {2}), (2, {3})], 1),
+        ([(0, {1}), (0, {1}), (1, {2}), (2, {3})], 2),
+        # One record says all of a person, and one without an item nothing.
+        ([(0, {1, 2}), (1, {3}), (2, {4}), (2, ())], 3),
+        ([(0, ()), (1, ())], 0),
+    ],
+)
+def test_somebody_with_several_records_counts_once_with_all_their_items(rows: list[Any], expected: int) -> None:
+    held = [(person, frozenset(items)) for person, items in rows]
+    assert one_in(held) == expected
+    found = recount(np.zeros(len(rows), np.int64), 1, columns_of(held), criteria_of(2))
+    assert found.values[0, 0] == expected
+
+
 @examples(300)
 @given(rows=ROWS, data=st.data())
 def test_a_class_that_partitioners_find_legal_is_so(rows: list[Held], data: st.DataObject) -> None:

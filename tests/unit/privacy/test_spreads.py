@@ -7,6 +7,8 @@ from math import inf, log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stream_anon.privacy.criteria import Spread, Spreads
 from stream_anon.privacy.spreads import spreads_of
@@ -139,6 +141,30 @@ def test_the_share_of_missing_values_is_compared_by_delta_and_beta_as_one_value_
     found = _spreads([0] * 3 + [1], [-1, 0, 0, -1], asked)
     assert found.disclosure.tolist() == [pytest.approx(log(3 / 2)), inf]
     assert found.gain.tolist() == [0, pytest.approx(1)]
+
+
+@pytest.mark.parametrize("asked", [Spread(beta=2), Spread(delta=2), Spread(delta=2, beta=2)])
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(-1, 2)), min_size=1, max_size=20))
+def test_gains_are_those_of_the_definition_missing_ones_too(
+    asked: Spread, rows: list[tuple[int, int, int]]
+) -> None:
+    found = _spreads([group for group, *_ in rows], [row[2] for row in rows], asked, [row[1] for row in rows])
+    for group in {group for group, *_ in rows}:
+        own = [(person, value) for number, person, value in rows if number == group]
+        every = [(person, value) for _, person, value in rows]
+        counted = [_ratios([v for _, v in a], [v for _, v in b]) for a, b in ((own, every), (set(own), set(every)))]
+        ratios = [ratio for each in counted for ratio in each]
+        assert found.gain[group] == pytest.approx(max(0.0, *(ratio - 1 for ratio in ratios)))
+        worst = max(abs(log(ratio)) if ratio else inf for ratio in ratios)
+        assert found.disclosure[group] == pytest.approx(worst)
+
+
+def _ratios(own: list[int], every: list[int]) -> list[float]:
+    """Return each value's share here over its share there, of those that have one; of missing ones among all."""
+    here, there = ([value for value in values if value >= 0] for values in (own, every))
+    ratios = [here.count(v) / max(len(here), 1) / (there.count(v) / len(there)) for v in set(there)]
+    missing = len(every) - len(there)
+    return [*ratios, (len(own) - len(here)) / len(own) / (missing / len(every))] if missing else ratios
 
 
 def test_delta_and_beta_are_the_worse_of_records_and_people() -> None:

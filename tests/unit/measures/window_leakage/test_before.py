@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import exp, log2
 from random import Random
 
 import numpy as np
@@ -111,6 +111,9 @@ def test_the_noise_of_each_count_has_its_size_and_is_its_own() -> None:
     scales = [before._PEOPLE_NOISE, *[before._bits_noise(2, 100)] * 2]
     assert np.abs(noise).mean(axis=0) == pytest.approx(scales, rel=0.06)
     assert np.abs(noise.mean(axis=0) / scales).max() < 0.1
+    for times in (1, 2, 3):  # a normal distribution of this size would have thinner tails
+        beyond = [2 / (exp(1 / scale) + 1) * exp(-times) for scale in scales]
+        assert (np.abs(noise) > np.multiply(times, scales)).mean(axis=0) == pytest.approx(beyond, abs=0.015)
     assert np.abs(np.corrcoef(noise.T) - np.eye(3)).max() < 0.06
 
 

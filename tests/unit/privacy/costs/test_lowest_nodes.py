@@ -24,6 +24,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.walk import TABLE
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Loss, Policy, WindowLimits
+from stream_anon.privacy.costs import cost, lowest_nodes
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
 from stream_anon.privacy.costs.lowest_nodes import LowestNodes
@@ -77,6 +78,28 @@ def test_the_largest_table_charges_like_the_first_domain_without_one(most: int) 
         first, last = attributes[0].node_at(code, 4)
         assert last > first
         assert interval_cost(model, 0, code, code) == pytest.approx(attributes[0].ncp(first, last), rel=1e-5)
+
+
+@pytest.mark.parametrize("whole_table", [WHOLE_TABLE, 0])
+def test_an_interval_costs_as_the_lowest_nodes_of_both_its_ends(
+    whole_table: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "WHOLE_TABLE", whole_table)
+    monkeypatch.setattr(lowest_nodes, "WHOLE_TABLE", whole_table)
+    model = LowestNodes(BOUND).charged(cost.cost_model(BOUND))
+    draws = np.random.default_rng(5)
+    for j, attribute in enumerate(BOUND):
+        for _ in range(100):
+            low, high = sorted(draws.integers(0, attribute.domain.size, 2).tolist())
+            published = attribute.lifted(*attribute.node(low, high))
+            assert interval_cost(model, j, low, high) == pytest.approx(
+                attribute.weight * attribute.ncp(*published), abs=1e-5
+            )
+        first, last = attribute.node_at(attribute.domain.size // 3, attribute.min_level)
+        ends = attribute.lifted(*attribute.node(first, last + 1))
+        assert interval_cost(model, j, first, last + 1) == pytest.approx(
+            attribute.weight * attribute.ncp(*ends), abs=1e-5
+        )
 
 
 def test_a_table_costs_the_same_from_either_end() -> None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from stream_anon.engine.closing import Closer
+from stream_anon.microdata.columns import Columns
 from stream_anon.service.closing import leaking
-from stream_anon.service.closing.leaking import LEAST_SECONDS, PRIVATE_SECONDS, SHARE
+from stream_anon.service.closing.leaking import LEAST_SECONDS, PRIVATE_SECONDS, SHARE, LeakageSamples
 from stream_anon.service.events import Outcome, TransactionEnded, WindowMeasured, WindowPublished
+from tests.support.clock import FakeClock
 from tests.support.driver import CITIES, Driver
+from tests.support.lying import Told, sealed
 from tests.support.memory import MemoryBroker
+from tests.support.releases import ward_policy
 
 ENOUGH = 1000  # people, for two quasi-identifiers
 WINDOW = {"max_records": ENOUGH}
@@ -85,6 +91,24 @@ async def test_of_few_published_records_the_original_ones_are_not_looked_at(
         (found,) = await _settled(driver)
     assert [(name, before) for name, before, _ in found.shares] == [("age", None), ("city", None)]
     assert all(after > 0 for *_, after in found.shares)
+
+
+async def test_all_records_of_a_window_are_told_of_whatever_became_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is suppressed depends on the records of others."""
+    seen: list[Columns] = []
+    monkeypatch.setattr(leaking, "least_told", lambda *_: 1)
+    monkeypatch.setattr(leaking, "shares_before", lambda columns, *_: seen.append(columns))
+    policy = ward_policy()
+    n, q = 9, len(policy.quasi_identifiers)
+    values = np.zeros((len(policy.diverse), n), np.int32) + np.arange(n, dtype=np.int32) % 3
+    rows = Columns(np.zeros((q, n), np.int32), np.arange(n, dtype=np.int32), values)
+    window = sealed(policy, rows, Told([0] * 6 + [-1] * 3))
+    release = Closer(policy).release(window, np.random.default_rng(0))
+    assert release.released == 6
+    samples = LeakageSamples(policy, FakeClock(), lambda _: None, Random(0).randrange)
+    samples.take(window, release)
+    await samples._sampler.wait()
+    assert [len(columns) for columns in seen] == [n]
 
 
 async def test_original_records_are_told_of_once_an_hour_and_released_ones_each_time() -> None:
