@@ -12,12 +12,12 @@ _MISSING = frozenset(["n/a", "na", "nan", "none", "null", "nil", "unknown", "mis
 
 _USUAL = frozenset(
     words(
-        "name first last family given full id no nr number key code patient person user customer client member student "
-        "employee age sex gender race ethnicity date time day year month birth born dob city town village county "
-        "region state country nationality zip zipcode postal postcode plz marital status education occupation job "
-        "profession employer school class workclass language street address email mail phone telephone department "
-        "ward hospital diagnosis illness disease condition symptom medication treatment religion salary income amount "
-        "price cost type category group product"
+        "name first last family given full id no nr number key code patient person user customer client member "
+        "student employee age sex gender race ethnicity date time day year month birth born dob city town village "
+        "county region state country nationality zip zipcode postal postcode plz marital status education "
+        "occupation job profession employer school class workclass language street address email mail phone "
+        "telephone department ward hospital diagnosis illness disease condition symptom medication treatment "
+        "religion salary income amount price cost type category group product"
     )
 )
 
