@@ -192,6 +192,7 @@ def test_delta_counts_absent_values_and_beta_gains_only() -> None:
     assert _shown("01-").delta(missing) == pytest.approx(log(3 / 2))
     assert _shown("01").delta(missing) == inf
     assert _shown("0---").beta(missing) == pytest.approx(1)
+    assert _shown("01---").beta(missing) == pytest.approx(1 / 5)
     assert _shown("----").delta(missing) == inf
 
 

@@ -109,3 +109,12 @@ def test_the_gate_the_partitioners_and_a_count_by_hand_agree(table: Table, data:
     legal = by_hand(table.rows, members, table.criteria)
     assert bool(table.criteria.permit(recount(group, 2, table.rows, table.criteria))[1]) is legal
     assert is_legal(np.array(members), rules_of(table.rows, table.criteria)) == legal
+
+
+def test_missing_values_are_too_many_by_beta_alone() -> None:
+    """Three of four rows have none, three of all eight."""
+    values, people = np.array([[-1] * 3 + [0] * 5], np.int32), np.arange(8, dtype=np.int32)
+    rows = Columns(np.zeros((1, 8), np.int32), people, values)
+    lack = np.zeros(2)
+    deficit(np.arange(4), rules_of(rows, Criteria(1, 1.0, np.array([0]), (Spread(beta=0.5),))), lack)
+    assert lack.tolist() == [0, 3 - 1.5 * 4 * 3 / 8]

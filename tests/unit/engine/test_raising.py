@@ -302,6 +302,16 @@ def test_a_class_that_held_several_before_still_does() -> None:
     assert found.united[found.class_of_row].tolist() == [False] * 2 + [True] * 2 + [False] * 4
 
 
+def test_the_set_of_a_union_holds_the_values_of_its_parts_and_no_others() -> None:
+    sets = replace(X, publication=Publication.VALUES)
+    codes = [0, 0, 2, 2, 5, 5, 7, 7], [0, 0, 1, 1, 2, 2, 0, 0]
+    found = _raised(codes, [0, 0, 1, 1, 2, 2, 3, 3], [Shield(("x",), 4)], [False] * 4, (sets, Y))
+    classes = found.class_of_row[::2].tolist()
+    members, values = found.generalized.members[0] or [], found.generalized.values[0]
+    assert [members[own] for own in classes] == [(0, 2)] * 2 + [(5, 7)] * 2
+    assert [values[own] for own in classes] == [["0", "2"]] * 2 + [["5", "7"]] * 2
+
+
 def test_once_a_class_is_gone_a_failure_of_any_other_is_no_violation() -> None:
     """The others are compared with fewer rows then, as if they were unions."""
     codes = [0, 0, 1, 1, 6, 6], [0, 0, 1, 1, 2, 2]

@@ -215,3 +215,7 @@ def test_a_group_without_a_row_has_no_share_and_holds_nobody_up() -> None:
     found = _spreads([0, 2, 2], [0, 0, 1])
     assert found.share.tolist() == [1, 0, pytest.approx(1 / 2)]
     assert found.entropy.tolist() == [0, 0, pytest.approx(log(2))]
+
+
+def test_of_no_row_nothing_is_counted() -> None:
+    assert _spreads([], [], Spread(t=0.5)).distance.tolist() == []
