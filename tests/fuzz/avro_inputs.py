@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -112,7 +113,7 @@ def spoilt(sound: Any, draws: Random) -> str:
             if its_key in (other if isinstance(other, dict) else range(len(other))):
                 around[key] = json.loads(json.dumps(other[its_key]))
         else:
-            around[key] = draws.choice(_SPOILT)
+            around[key] = deepcopy(draws.choice(_SPOILT))  # it may be spoilt itself
     text = json.dumps(tree)
     if draws.random() < 0.05:
         text = mutated(text.encode(), draws, [], [b'"', b"{", b"["]).decode(errors="replace")

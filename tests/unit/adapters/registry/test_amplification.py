@@ -130,7 +130,7 @@ async def test_packed_records_are_unpacked_a_few_at_a_time(tmp_path: Path) -> No
     assert megabytes < 150
     assert batch.offsets.tolist() == list(people)
     assert len(set(batch.individuals.tolist())) == 2
-    assert set(batch.rejects.reasons.tolist()) == {Reason.MALFORMED}
+    assert set(batch.rejects.reasons.tolist()) == {Reason.TOO_LARGE}
 
 
 @pytest.mark.parametrize("form", ["avro", "glue"])

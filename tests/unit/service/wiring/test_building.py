@@ -24,7 +24,7 @@ def test_a_shadow_writes_in_the_formats_of_the_service_under_an_id_of_its_own(
     settings = parse_settings({**PEOPLE, "kafka": kafka})
     given: dict[str, Any] = {}
     monkeypatch.setattr(building, "assemble", lambda *_, **parts: given.update(parts))
-    monkeypatch.setattr(building, "KafkaSource", lambda *_: None)
+    monkeypatch.setattr(building, "KafkaSource", lambda *_, **__: None)
     policy = build_policy(settings, ROOT / "policy.yaml")
     building.build_shadow(settings, policy, FakeClock(), print, asyncio.Event(), Beside("b", lambda _: None))
     assert (given["formats"].input, given["formats"].output, given["formats"].number) == ("json-schema",) * 2 + (0,)
