@@ -178,6 +178,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     linkable: list[str] = []
     replayable: bool = False
     shortfall: Literal["suppress", "hold"] = "suppress"
+    least_people: Count = 0
 
 
 class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -446,6 +447,7 @@ def terms_of(policy: Policy) -> Terms:
         [attribute.name for attribute in policy.passed if attribute.accept_linkable],
         policy.engine.seed is not None,
         policy.window.shortfall.value,
+        policy.window.least_people,
     )
 
 

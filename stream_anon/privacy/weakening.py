@@ -114,8 +114,8 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
 def _window(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     """Compare the size of windows where classes are compared with theirs: less is asked by a smaller one."""
     both = sorted(_of_window(before) & _of_window(after))
-    for key in ("max_records", "max_delay"):
-        old, new = before["terms"][key], after["terms"][key]
+    for key in ("max_records", "max_delay", "least_people"):
+        old, new = (each["terms"].get(key, 0) for each in (before, after))
         if both and new < old:
             text = f"{_fell(old, new)}: {', '.join(both)} would compare classes with fewer records"
             yield Weakening(f"window.{key}", text)

@@ -41,8 +41,8 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
     # A learned order promises nothing: it may be changed without making another policy.
     relevant["engine"].pop("order", None)
     _leave_out_defaults(relevant["engine"], {"levels": None})
-    # It came to be None by default where it had been 0: the file is the same one.
-    relevant["engine"]["seed"] = settings.engine.seed or 0
+    # None stands as the 0 that it was once; a seed of 0 makes draws known, and so another policy.
+    relevant["engine"]["seed"] = {None: 0, 0: "0"}.get(settings.engine.seed, settings.engine.seed)
     # A revision orders policies and says nothing of what they promise; certificates name it beside the digest.
     relevant["privacy"].pop("revision", None)
     relevant |= _later_sections(settings)

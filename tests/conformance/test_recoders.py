@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections import defaultdict
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import product
 
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import MISSING_KEY
@@ -149,39 +148,6 @@ def test_rows_in_another_order_become_the_same_where_none_is_chosen_among_equals
     assert np.array_equal(first.low[:, order], second.low)
     assert np.array_equal(first.high[:, order], second.high)
     assert np.array_equal(first.suppressed[order], second.suppressed)
-
-
-@examples(300)
-@given(tables(), _asked(), st.integers(0, 99), st.booleans())
-def test_rows_in_another_order_publish_the_same_where_suppressed_ones_are_kept(
-    drawn: Table, asked: Asked, seed: int, passing: bool
-) -> None:
-    """What passes tells equal rows apart; the numbers of values and people follow the order of rows."""
-    draws = np.random.default_rng(seed)
-    plain = list(zip(draws.integers(0, 3, len(drawn.rows)).tolist(), drawn.rows.sensitive.T.tolist(), strict=True))
-    passed = [(note or None, *map(str, values)) for note, values in plain]
-
-    def released(order: NDArray[np.intp]) -> Counter[tuple[object, ...]]:
-        rows = drawn.rows.take(order)
-        own: list[Hashable] = [passed[row] for row in order.tolist()]
-        if passing:
-            people = _by_appearance(rows.individuals)
-            rows = Rows(
-                rows.codes, people, np.array([*map(_by_appearance, rows.sensitive)]).reshape(-1, len(order))
-            )
-        table = protocol.Table(drawn.attributes, rows, passed=(lambda: own) if passing else None)
-        found = DataFly(keep_suppressed=True).recode(table, asked)
-        held = own if passing else list(map(tuple, rows.sensitive.T.tolist()))
-        low, high = found.low.T.tolist(), found.high.T.tolist()
-        return Counter(zip(map(tuple, low), map(tuple, high), found.suppressed.tolist(), held, strict=True))
-
-    assert released(np.arange(len(drawn.rows))) == released(draws.permutation(len(drawn.rows)))
-
-
-def _by_appearance(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return equal numbers for equal keys, counted as they appear; missing values stay what they are."""
-    numbers: dict[int, int] = {MISSING_KEY: MISSING_KEY}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys.tolist()], np.int64)
 
 
 @examples(200)

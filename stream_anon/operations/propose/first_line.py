@@ -25,13 +25,16 @@ _USUAL = frozenset(
 def holds_names(sample: FieldSample) -> bool:
     """Return whether the names of a sample differ from the values below them as no value of theirs does.
 
-    One name does that has letters and no digit, where no value is so, or that consists of usual words for fields,
-    where no value does. Otherwise most names begin with a small letter, where no value does.
+    Two names do that have letters and no digit, or consist of usual words for fields, where no value does: a record
+    may hold one such cell, as `n.a.` in a column of numbers. Otherwise most names differ so, or begin with a small
+    letter where no value does.
     """
     columns = [(name, column) for name, column in sample.columns.items() if len(column.values) >= FEWEST]
-    if any(_differs(name, column, test) for name, column in columns for test in (_is_no_number, _is_usual)):
-        return True
-    return 2 * sum(_differs(name, column, _begins_small) for name, column in columns) > len(columns)
+    telling = [any(_differs(*each, test) for test in (_is_no_number, _is_usual)) for each in columns]
+    different = [
+        is_telling or _differs(*each, _begins_small) for is_telling, each in zip(telling, columns, strict=True)
+    ]
+    return sum(telling) >= 2 or 2 * sum(different) > len(columns)
 
 
 def _differs(name: str, column: Column, test: Callable[[str], bool]) -> bool:

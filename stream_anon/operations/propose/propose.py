@@ -76,7 +76,7 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
     if sample.texts and not holds_names(sample):
         raise InputError(
             f"{path}: the first line must hold the names of the columns, and nothing tells it from a record: name "
-            "a column in usual words, such as age or city, or most of them in small letters"
+            "two columns in usual words, such as age and city, or most of them in small letters"
         )
     fields, unnamed = [], 0
     for name in (*names, *mixed.left_out):

@@ -23,7 +23,7 @@ class DataFly:
     ----------
     keep_suppressed
         Publish the suppressed rows with every quasi-identifier at its root. If they are too few for a group, the
-        rows join them whose suppression adds the least loss.
+        rows join them whose suppression adds the least loss; of several, some that are drawn.
     """
 
     keep_suppressed: bool = False
@@ -44,4 +44,6 @@ class DataFly:
             figures = {"its values": values[place], "now": table.levels[place].sizes[vector[place]]}
             steps.append(Step(f"generalized {table.names[place]}", {**figures, "records too few before": short}))
         recoding = at_node(table, vector, asked, steps)
-        return starred(table, asked, recoding) if self.keep_suppressed else recoding
+        if not self.keep_suppressed:
+            return recoding
+        return starred(table, asked, recoding, np.random.default_rng())

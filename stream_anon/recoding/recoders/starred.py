@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.measures.grouping import dense, grouped, split
 from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
 
 
-def starred(table: Table, asked: Asked, recoding: Recoding) -> Recoding:
+def starred(table: Table, asked: Asked, recoding: Recoding, draws: np.random.Generator) -> Recoding:
     """Return a recoding with the suppressed rows at the roots, none if they cannot become a group.
 
     If they are too few, rows of other groups join them, one at a time, whose suppression adds the least loss; only
     such as their groups can spare. Where no group can spare one, the group joins whole whose suppression adds the
-    least. Of several, `_First` chooses, and never by the order of the rows. O(rows that join x n).
+    least. O(rows that join x n).
+
+    Parameters
+    ----------
+    draws
+        Choose among several. What rows hold besides must not: who knows all quasi-identifiers could tell from the
+        sensitive values of those that joined which one the suppressed person has.
     """
     tops = [own.height for own in table.levels]
     low, high = table.bounds(tops)
@@ -31,11 +35,10 @@ def starred(table: Table, asked: Asked, recoding: Recoding) -> Recoding:
         return recoding
     joined = 0
     added = 1 - _losses(table, recoding)
-    first = _First(table)
     while asked.short(table, np.where(stars, 0, -1), 1)[0]:
         if stars.all():
             return recoding  # the whole table is no group
-        rows = _cheapest(table, asked, groups, added, stars, first)
+        rows = _cheapest(table, asked, groups, added, stars, draws)
         groups[rows] = -1
         stars[rows] = True
         joined += len(rows)
@@ -64,7 +67,7 @@ def _cheapest(
     groups: NDArray[np.int64],
     added: NDArray[np.float64],
     stars: NDArray[np.bool_],
-    first: _First,
+    draws: np.random.Generator,
 ) -> NDArray[np.intp]:
     """Return the rows to join next: one that its group can spare, else a whole group."""
     if len(np.unique(table.individuals[stars])) < asked.k:
@@ -75,56 +78,11 @@ def _cheapest(
             useful |= (row >= 0) & ~np.isin(row, row[stars])
     rows = np.flatnonzero(useful & ~stars & _spare(table, asked, groups))
     if len(rows):
-        return np.array([first.of(rows[added[rows] == added[rows].min()], stars)])
+        return draws.choice(rows[added[rows] == added[rows].min()], 1)
     left = np.flatnonzero(groups >= 0)
     # All rows of a group are published alike, and so add the same.
     total = added[left] * np.bincount(groups[left])[groups[left]]
-    return np.flatnonzero(groups == groups[first.of(left[total == total.min()], stars)])
-
-
-@dataclass(frozen=True)
-class _First:
-    """Chooses among rows by what they hold: quasi-identifiers, then what passes, then their person's other rows.
-
-    Rows between which it cannot choose are alike in all of these, so that either choice publishes the same. Numbers
-    of sensitive values and of people say nothing: they come from the order of the rows.
-    """
-
-    table: Table
-
-    @cached_property
-    def ranks(self) -> NDArray[np.int64]:
-        """Return numbers that ascend with what rows hold, equal for rows that hold the same; int64[n]."""
-        ranks, count = grouped(self.table.rows.codes, len(self.table))
-        for kinds in self._passing():
-            ranks, count = split(ranks, count, *dense(kinds))
-        return ranks
-
-    def _passing(self) -> list[NDArray[np.int64]]:
-        if self.table.passed is None:
-            return list(self.table.rows.sensitive)
-        passed = list(map(repr, self.table.passed()))  # values of several types have no order
-        numbers = {text: number for number, text in enumerate(sorted(set(passed)))}
-        return [np.array([numbers[text] for text in passed], np.int64)]
-
-    @cached_property
-    def _rows_of(self) -> list[NDArray[np.intp]]:
-        """Return the rows of each person."""
-        people = self.table.individuals
-        order = np.argsort(people, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(people[order])) + 1)
-
-    def of(self, rows: NDArray[np.intp], stars: NDArray[np.bool_]) -> int:
-        """Return one of some rows, given which rows are suppressed."""
-        least = rows[self.ranks[rows] == self.ranks[rows].min()]
-        if len(self._rows_of) == len(self.table):
-            return int(least[0])  # nobody has other rows
-
-        def others(row: np.intp) -> list[int]:
-            own = self._rows_of[self.table.individuals[row]]
-            return sorted((2 * self.ranks[own] + stars[own]).tolist())
-
-        return int(min(least, key=others))
+    return np.flatnonzero(groups == draws.choice(np.unique(groups[left[total == total.min()]])))
 
 
 def _spare(table: Table, asked: Asked, groups: NDArray[np.int64]) -> NDArray[np.bool_]:

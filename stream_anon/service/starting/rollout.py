@@ -30,6 +30,10 @@ EXACTLY_ONCE = "exactly-once"
 # How many of the newest offsets are looked at, tried in turn until one holds a certificate: the last offsets of a
 # partition may be markers of transactions.
 _NEWEST: tuple[int | None, ...] = (128, 4096, None)
+_UNREAD = (
+    "what was promised cannot be read: the policy document is gone, or a certificate is damaged, of another "
+    "release, or could not be read in time"
+)
 _UNTOLD = (
     "of the policy before are not told, since an older release wrote its certificates: compare input.null_values, "
     "accept_linkable, engine.seed and window, or publish a window under that policy with this release first"
@@ -121,13 +125,26 @@ def _is_part(value: bytes | None) -> bool:
         with suppress(CertificateError):
             read(value or b"")
             return True
-    return False
+    return _is_other_part(value or b"")
+
+
+def _is_other_part(value: bytes) -> bool:
+    """Return whether a value that is no part of a certificate to us may be one to another release."""
+    try:
+        found = msgspec.json.decode(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return isinstance(found, dict) and ("batch" in found or "promises" in found)
 
 
 def before_of(values: Iterable[bytes]) -> Before | None:
-    """Return what the newest of some certificates tells; other records are skipped."""
+    """Return what the newest of some certificates tells; other records are skipped.
+
+    What another release may have written is not understood: then not all is known, as it may be newer.
+    """
     parts: list[Certificate] = []
     documents: dict[str, dict[int, DocumentPart]] = {}
+    understood = True
     for value in values:
         with suppress(CertificateError):
             parts.append(read_part(value))
@@ -135,6 +152,8 @@ def before_of(values: Iterable[bytes]) -> Before | None:
         with suppress(CertificateError):
             part = read_document_part(value)
             documents.setdefault(part.promises, {})[part.part] = part
+            continue
+        understood &= not _is_other_part(value)
     if not parts:
         return None
     newest = max(parts, key=lambda part: (part.revision, part.closed))
@@ -143,7 +162,7 @@ def before_of(values: Iterable[bytes]) -> Before | None:
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
         if document.promises == newest.promises:
             promises = promises_of(document.policy()) | stated
-            return Before(newest.policy, newest.revision, newest.closed, promises, delivery=newest.delivery)
+            return Before(newest.policy, newest.revision, newest.closed, promises, understood, newest.delivery)
     alike = (part for part in parts if part.policy == newest.policy)
     names = {name for part in alike for each in part.classes for name in each.values}
     promises = {"asked": msgspec.to_builtins(newest.asked), **stated}
@@ -151,7 +170,7 @@ def before_of(values: Iterable[bytes]) -> Before | None:
         promises["individual"] = msgspec.to_builtins(newest.individual)
     if names:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
-    known = newest.promises is None
+    known = understood and newest.promises is None
     return Before(newest.policy, newest.revision, newest.closed, promises, known, newest.delivery)
 
 
@@ -169,12 +188,7 @@ def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple
 def _compared(policy: Policy, before: Before) -> tuple[Weakening, ...]:
     weaker = weakened(before.promises, stated_by(policy))
     if not before.known:
-        weaker += (
-            Weakening(
-                "promises",
-                "what was promised cannot be read: the policy document is gone, or a certificate is damaged",
-            ),
-        )
+        weaker += (Weakening("promises", _UNREAD),)
     if "terms" not in before.promises:
         weaker += (Weakening("terms", _UNTOLD),)
     return weaker

@@ -103,6 +103,11 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     ),
     "window.max_records": (CLOSE, CLOSE | {"window/max_records": 1000}, "window.max_records"),
     "window.max_delay": (CLOSE, CLOSE | {"window/max_delay": 30}, "window.max_delay"),
+    "window.least_people": (
+        CLOSE | {"window/shortfall": "hold", "window/least_people": 20},
+        CLOSE | {"window/shortfall": "hold", "window/least_people": 10},
+        "window.least_people",
+    ),
     "window.shortfall": ({}, {"window/shortfall": "hold"}, "window.shortfall"),
     "window.max_records_per_individual": (
         {},
@@ -221,7 +226,6 @@ NO_PROMISE = {
     "kafka.compression": "how bytes are written",
     "kafka.accept_risks": "each is accepted by its own name, and certificates name it",
     "kafka.fault": "for tests",
-    "window.least_people": "how long a window is held, by a number of people only",
     "privacy.max_suppressed": "how much may be missing, not how safe what is published is",
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",
     "privacy.revision": "orders policies",

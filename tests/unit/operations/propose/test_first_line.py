@@ -19,6 +19,7 @@ _RECORDS = {
     "a moment": "2024-03-01T10:00:00Z,Bergmann,Oslo",
     "a missing age": "Bergmann,Oslo,n/a",
     "a mark for a missing age": "Bergmann,Oslo,?",
+    "a word for a missing age": "Bergmann,refused,gout",
 }
 
 
@@ -33,6 +34,7 @@ def _row(first: str, draws: np.random.Generator) -> str:
         "gout": lambda: draws.choice(["flu", "cold"]),
         "p17": lambda: f"p{draws.integers(100, 999)}",
         "2024-03-01T10:00:00Z": lambda: f"2024-04-{draws.integers(10, 30)}T10:00:00Z",
+        "refused": lambda: str(draws.integers(20, 60)),
         "?": lambda: str(draws.integers(20, 60)),
         "n/a": lambda: str(draws.integers(20, 60)),
     }
@@ -54,11 +56,11 @@ def test_a_record_on_the_first_line_is_refused_without_quoting_it(tmp_path: Path
 
 @pytest.mark.parametrize(
     "names",
-    ["First Name,Ville,Stadt,Krankheit", "x,y,z,w", "vorname,familie,ort,krankheit", "Vorname,City,Ort,Flu"],
+    ["First Name,Ville,City,Krankheit", "x,y,z,w", "vorname,familie,ort,krankheit", "Vorname,City,Ort,Disease"],
 )
 def test_names_are_told_from_values_by_usual_words_or_small_letters(tmp_path: Path, names: str) -> None:
     assert "attributes:" in propose(_file(tmp_path, names, "Anna,Bergmann,Oslo,flu"))
 
 
-def test_a_name_above_numbers_shows_that_the_first_line_holds_names(tmp_path: Path) -> None:
-    assert "attributes:" in propose(_file(tmp_path, "Ort,Familie,Alter", "Oslo,Bergmann,n/a"))
+def test_names_above_numbers_show_that_the_first_line_holds_names(tmp_path: Path) -> None:
+    assert "attributes:" in propose(_file(tmp_path, "Ort,Familie,Alter,Jahr", "Oslo,Bergmann,n/a,?"))

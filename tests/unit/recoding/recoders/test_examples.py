@@ -160,7 +160,15 @@ def test_a_lone_suppressed_row_is_joined_by_the_row_that_costs_least() -> None:
     # Three of one tuple can spare one, two of another cannot.
     table = table_of((RACE, ZIP), [*[EIGHT[0]] * 2, *[EIGHT[1]] * 3, EIGHT[7]])
     found = DataFly(keep_suppressed=True).recode(table, Asked(2))
-    assert cells(table, found) == [EIGHT[0], EIGHT[0], ("*", "*"), EIGHT[1], EIGHT[1], ("*", "*")]
+    assert Counter(cells(table, found)) == {EIGHT[0]: 2, EIGHT[1]: 2, ("*", "*"): 2}
+
+
+def test_which_of_equal_rows_joins_a_suppressed_one_is_drawn() -> None:
+    """Were it the one with the least illness, who knows all others' would know that of the suppressed person."""
+    table = table_of((RACE, ZIP), [*[EIGHT[0]] * 6, EIGHT[7]])
+    found = (DataFly(keep_suppressed=True).recode(table, Asked(2)) for _ in range(150))
+    joined = {cells(table, each).index(("*", "*")) for each in found}
+    assert joined == set(range(6))
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,12 @@ def test_parts_of_certificates_and_of_policy_documents_are_kept_and_nothing_else
     assert not any(map(_is_part, (None, b"", b"{}", bytes(2**20), parts[0][:-1], parts[1][:-1])))
 
 
+def _with_document(policy: Policy) -> bytes:
+    """Return a certificate that names the policy's document."""
+    promises = {"promises": PolicyDocument.of(policy).promises}
+    return msgspec.json.encode(msgspec.json.decode(_certificate(policy)) | promises)
+
+
 class _Topic:
     """A topic of certificates: what is read of it in each try."""
 
@@ -296,8 +302,7 @@ async def test_beside_what_nobody_can_read_it_is_not_known_what_was_promised_las
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = _policy(tmp_path, k=4)
-    told = [*PolicyDocument.of(policy).parts(), _certificate(policy)]
-    told[-1] = msgspec.json.encode(msgspec.json.decode(told[-1]) | {"promises": PolicyDocument.of(policy).promises})
+    told = [*PolicyDocument.of(policy).parts(), _with_document(policy)]
     _Topic(monkeypatch, _sample(*told))
     sound = await _published_before()
     assert sound is not None
@@ -331,3 +336,15 @@ async def test_a_reading_that_was_cut_off_makes_no_older_policy_the_one_before(
     before = await _published_before()
     assert before is not None
     assert (before.policy, before.known) == (newer.digest, False)
+
+
+def test_a_certificate_of_another_release_is_not_passed_over_as_if_it_were_none(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    told = [*PolicyDocument.of(policy).parts(), _with_document(policy)]
+    later = msgspec.json.encode(msgspec.json.decode(_certificate(policy, 9)) | {"of_the_future": 1})
+    assert _is_part(later)
+    sound, unsure = before_of(told), before_of([*told, later])
+    assert sound is not None
+    assert unsure is not None
+    assert (sound.known, unsure.known) == (True, False)
+    assert not _is_part(b"junk")
