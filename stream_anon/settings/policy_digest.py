@@ -40,6 +40,8 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
     # A learned order promises nothing: it may be changed without making another policy.
     relevant["engine"].pop("order", None)
+    # Where a secret lies says nothing of what is promised.
+    relevant["engine"].pop("draws_key_file", None)
     _leave_out_defaults(relevant["engine"], {"levels": None})
     # It came to be None by default where it had been 0: the file is the same one.
     relevant["engine"]["seed"] = settings.engine.seed or 0
