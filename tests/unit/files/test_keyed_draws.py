@@ -41,7 +41,7 @@ RECORDS = st.lists(
             "home": st.fixed_dictionaries({"city": st.sampled_from(["Oslo", "Rome"])}),
             "visits": st.integers(0, 1),
             "illness": VALUES,
-            "symptoms": st.lists(st.sampled_from("abcd"), max_size=3),
+            "symptoms": st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=2),
         }
     ),
     min_size=1,
