@@ -12,6 +12,7 @@ import msgspec
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
+from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.frames import anonymize_frame
 from stream_anon.files.incoming import Incoming, is_whole
@@ -123,6 +124,8 @@ class Anonymizer:
         From `Policy.load`, or built from `stream_anon.microdata`.
     accept_risks
         Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
+    draws_key
+        A secret of 16 bytes or more, to be kept; see `anonymize_frame`.
 
     Notes
     -----
@@ -136,12 +139,16 @@ class Anonymizer:
     ...     publish(release.records)
     """
 
-    def __init__(self, policy: _policy.Policy, *, accept_risks: Collection[str] = ()) -> None:
+    def __init__(
+        self, policy: _policy.Policy, *, accept_risks: Collection[str] = (), draws_key: bytes | None = None
+    ) -> None:
         _policy.require_policy(policy)
         self._policy = policy
         self._codec = codec_of(policy)
         self._incoming = Incoming(policy)
-        self._anonymization = Anonymization(policy, accept_risks=conditions_of(accept_risks))
+        self._anonymization = Anonymization(
+            policy, accept_risks=conditions_of(accept_risks), key=None if draws_key is None else DrawsKey(draws_key)
+        )
         self._unfinished = False  # whether an iterator of `add` was given and not read to its end
 
     def add(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[AnonymousRelease]:

@@ -52,30 +52,66 @@ def partitioners(
     SettingsError
         If the policy's order was learned for other attributes, or it names a method for files.
     """
+    own = _draws_of_engine(policy, draws)
+    make = _partitioners(policy, own, background=background, adopted=adopted)
+    return lambda: make(own)
+
+
+def partitioners_by_draws(
+    policy: Policy, draws: np.random.Generator
+) -> Callable[[np.random.Generator], Partitioner]:
+    """Return what makes an empty partitioner for a window by draws of the window's own; see `partitioners`.
+
+    Parameters
+    ----------
+    draws
+        For the changes of an order that are tried, where the policy's engine has no seed. An engine with a seed
+        draws everything by it.
+    """
+    own = _draws_of_engine(policy, draws)
+    make = _partitioners(policy, own, background=None, adopted=None)
+    return make if policy.engine.seed is None else lambda _: make(own)
+
+
+def _draws_of_engine(policy: Policy, draws: np.random.Generator) -> np.random.Generator:
+    seed = policy.engine.seed
+    return draws.spawn(1)[0] if seed is None else np.random.default_rng(seed)
+
+
+def _partitioners(
+    policy: Policy,
+    own: np.random.Generator,
+    *,
+    background: Background | None,
+    adopted: Callable[[Adoption], None] | None,
+) -> Callable[[np.random.Generator], Partitioner]:
+    """Return what makes the partitioner of a window by draws for its costs."""
     policy.check_streamed()
     if policy.engine.name == FULL_DOMAIN:
         alike = FullDomain(policy.quasi_identifiers, [a.min_level for a in policy.quasi_identifiers])
-        return lambda: Cells(alike.groups)
+        return lambda _: Cells(alike.groups)
     highest = [attribute.max_level for attribute in policy.quasi_identifiers]
     if all(level is None for level in highest):
-        return _unlimited(policy, draws=draws, background=background, adopted=adopted)
+        return _unlimited(policy, own, background=background, adopted=adopted)
     within = FullDomain(policy.quasi_identifiers, highest)
-    make = _unlimited(policy, draws=draws, background=background, adopted=adopted, prepare=False)
-    return lambda: Cells(within.groups, make())
+    make = _unlimited(policy, own, background=background, adopted=adopted, prepare=False)
+    return lambda draws: Cells(within.groups, make(draws))
 
 
 def _unlimited(
     policy: Policy,
+    own: np.random.Generator,
     *,
-    draws: np.random.Generator,
     background: Background | None,
     adopted: Callable[[Adoption], None] | None,
     prepare: bool = True,
-) -> Callable[[], _Engine]:
+) -> Callable[[np.random.Generator], _Engine]:
     """Return what makes the partitioner of an engine that may go up to every root.
 
     Parameters
     ----------
+    own
+        For the changes of an order that are tried.
     prepare
         Whether it does some of its work while rows arrive, where it can.
     """
@@ -83,16 +119,15 @@ def _unlimited(
     tables = objective(policy.quasi_identifiers, choice.loss, choice.labels)
     lowest = LowestNodes(policy.quasi_identifiers)
     model = lowest.charged(tables)
-    (own,) = draws.spawn(1) if choice.seed is None else [np.random.default_rng(choice.seed)]
     if choice.name == "mondrian" and not choice.least_loss:
         # Median cuts depend little on costs: draws would raise their loss by 6 % and hide next to nothing.
-        return lambda: Mondrian(model, relaxed=choice.relaxed)
+        return lambda _: Mondrian(model, relaxed=choice.relaxed)
     drawn = DrawnCosts(tables, lowest)
     if choice.name == "mondrian":
-        return lambda: Mondrian(drawn.draw(own), relaxed=choice.relaxed, least_loss=True)
+        return lambda draws: Mondrian(drawn.draw(draws), relaxed=choice.relaxed, least_loss=True)
     if choice.name == "k-forest":
-        return lambda: KForest(drawn.draw(own), k)
+        return lambda draws: KForest(drawn.draw(draws), k)
     seed = int(own.integers(2**62)) if choice.seed is None else choice.seed
     order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
     book = OrderBook(policy.quasi_identifiers, model, seed, order, background=background, adopted=adopted)
-    return lambda: Forest(drawn.draw(own), book, choice.rounds, k if prepare else 0)
+    return lambda draws: Forest(drawn.draw(draws), book, choice.rounds, k if prepare else 0)

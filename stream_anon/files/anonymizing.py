@@ -13,6 +13,9 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.conditions import Condition
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.keyed_draws import DrawsKey, KeyedWindows
+from stream_anon.engine.partitioners import partitioners_by_draws
+from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
 from stream_anon.judging.refusing import Advice, raise_if_forbidden
@@ -64,6 +67,8 @@ class Anonymization:
         Fills windows; by default by the policy's engine.
     accept_risks
         Conditions that would forbid a release and that somebody has accepted; certificates name them.
+    key
+        What draws follow from, besides the records of a window; without it they are drawn anew.
 
     Attributes
     ----------
@@ -72,8 +77,9 @@ class Anonymization:
 
     Notes
     -----
-    Shuffles and batch ids draw from the operating system's entropy, and so do engines whose policy has no seed: a
-    seed governs classes only.
+    Batch ids draw from the operating system's entropy. So do shuffles, and engines whose policy has no seed, unless
+    there is a key: then the same windows, with their records in any order, give the same releases. A seed governs
+    classes only.
     """
 
     def __init__(
@@ -84,15 +90,24 @@ class Anonymization:
         closer: Closer | None = None,
         engine: Engine | None = None,
         accept_risks: Collection[Condition] = (),
+        key: DrawsKey | None = None,
     ) -> None:
+        make = None
         if engine is None:
             warm_up(policy)
+            if key is not None:  # what forms the classes sees the rows once their order is known
+                make = partitioners_by_draws(policy, key.draws(b"order"))
+        self._keyed = None if key is None else KeyedWindows(key, make)
         self._policy = policy
         self._accepted = tuple(sorted(set(accept_risks)))
         self._tally = Tally(policy)
         self.document = PolicyDocument.of(policy)
         self._clock = clock or SystemClock()
-        self._engine = engine or Engine(policy, draws=np.random.default_rng(secrets.randbits(128)))
+        self._engine = engine or Engine(
+            policy,
+            draws=np.random.default_rng(secrets.randbits(128)),
+            partitioner=None if make is None else WholeTable,
+        )
         self._engine.open(SOURCE, 0)
         self._closer = closer or Closer(policy)
         self._previous: str | None = None
@@ -132,8 +147,11 @@ class Anonymization:
             yield self._certified(window, 0.0)
 
     def _certified(self, window: SealedWindow, filling: float) -> CertifiedRelease:
-        shuffle = np.random.default_rng(secrets.randbits(256))
         start = self._clock.monotonic()
+        if self._keyed is None:
+            shuffle = np.random.default_rng(secrets.randbits(256))
+        else:
+            window, shuffle = self._keyed.turned(window)
         release = self._closer.release(window, shuffle)
         seconds = filling + self._clock.monotonic() - start
         closed = self._clock.wall()

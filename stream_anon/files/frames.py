@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal, Self, TypeVar, overload
 
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
+from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileReport
 from stream_anon.files.rejects import faults_of, in_words
@@ -58,6 +59,7 @@ def anonymize_frame(
     rejects: Literal["raise"] = "raise",
     flat: bool = False,
     accept_risks: Collection[str] = (),
+    draws_key: bytes | None = None,
 ) -> Frame: ...
 @overload
 def anonymize_frame(
@@ -67,6 +69,7 @@ def anonymize_frame(
     rejects: Literal["return"],
     flat: bool = False,
     accept_risks: Collection[str] = (),
+    draws_key: bytes | None = None,
 ) -> FrameRelease[Frame]: ...
 def anonymize_frame(
     frame: Frame,
@@ -75,6 +78,7 @@ def anonymize_frame(
     rejects: Literal["raise", "return"] = "raise",
     flat: bool = False,
     accept_risks: Collection[str] = (),
+    draws_key: bytes | None = None,
 ) -> Any:
     """Return the released records of a frame as a frame of the same library.
 
@@ -95,6 +99,10 @@ def anonymize_frame(
         Whether numbers and dates become two columns `age_min` and `age_max`, and not a struct `{min, max}`.
     accept_risks
         Names of conditions that would forbid a release, such as `rare-values`.
+    draws_key
+        A secret of 16 bytes or more, such as `secrets.token_bytes(32)`, to be kept. By it the same windows, with
+        their rows in any order, give the same releases. Without it each call draws anew, and who compares two
+        releases of the same rows learns more than one tells.
 
     Raises
     ------
@@ -105,6 +113,8 @@ def anonymize_frame(
         falls short of the policy.
     SettingsError
         If pyarrow or narwhals is not installed, or the policy cannot be used for a frame.
+    ValueError
+        If the key is too short.
     TypeError
         If narwhals does not know the frame, or the policy is none, such as the path of its file.
 
@@ -118,6 +128,7 @@ def anonymize_frame(
     from stream_anon.adapters.tables.arrow.frames import batches_of, in_kind
     from stream_anon.adapters.tables.arrow.releases import ReleaseTables
 
+    key = None if draws_key is None else DrawsKey(draws_key)
     if rejects not in ("raise", "return"):
         raise ValueError("rejects must be 'raise' or 'return'")
     if policy.method is not None and policy.method.name == "anatomy":
@@ -129,7 +140,7 @@ def anonymize_frame(
     if rejects == "raise":
         _refuse(told, names, batches)
     report = FileReport(policy.maker, tuple(names), tuple(shield.attributes for shield in policy.shields))
-    anonymization = anonymization_of(policy, accept_risks=conditions_of(accept_risks))
+    anonymization = anonymization_of(policy, accept_risks=conditions_of(accept_risks), key=key)
     releases = [certified for batch in batches for certified in anonymization.add(batch)]
     releases += anonymization.close()
     for certified in releases:

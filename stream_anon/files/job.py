@@ -14,6 +14,7 @@ from stream_anon.adapters.second_process import compile_in_two
 from stream_anon.adapters.tables.format_names import STANDARD, Format, as_written, format_of
 from stream_anon.adapters.tables.formats import RecordReader, open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
+from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.warming import warm_up_first_half, warm_up_second_half
 from stream_anon.errors import InputError, Refused
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
@@ -167,6 +168,8 @@ class FileJob:
         Decides what a method leaves to the data's holder.
     judging
         How the records are judged before the output gets its name.
+    key
+        What draws follow from, so that the same file is released the same way; without it each run draws anew.
     """
 
     policy: Policy
@@ -178,6 +181,7 @@ class FileJob:
     standard: Format = Format.JSONL
     holder: Holder | None = None
     judging: Judging = field(default_factory=Judging)
+    key: DrawsKey | None = None
 
     def __post_init__(self) -> None:
         names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
@@ -206,7 +210,7 @@ class FileJob:
     def _anonymization(self, policy: Policy) -> Anonymization:
         if policy.method is None:
             compile_in_two(warm_up_first_half, warm_up_second_half, policy)
-        return anonymization_of(policy, self.holder, self.judging.accept_risks)
+        return anonymization_of(policy, self.holder, self.judging.accept_risks, self.key)
 
     def _judge(self, anonymization: Anonymization, output: NewFile) -> None:
         """Raise Refused if the records that came so far must not be released."""

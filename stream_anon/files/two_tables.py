@@ -18,6 +18,7 @@ from stream_anon.adapters.tables.format_names import PACKED, STANDARD, Format, f
 from stream_anon.adapters.tables.formats import open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.conditions import Condition
+from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.job import FileReport, Progress
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
@@ -59,6 +60,8 @@ class TwoTablesJob:
     source, target, sensitive
         The input, the quasi-identifiers with a group, and the values with counts; suffixes tell their formats.
         The outputs may not be Parquet, where a group would be an interval in one table and a number in the other.
+    key
+        What draws follow from; see `FileJob`.
     """
 
     policy: Policy
@@ -69,6 +72,7 @@ class TwoTablesJob:
     most_rejected: RecordBound = MOST_REJECTED
     standard: Format = Format.JSONL
     accept_risks: tuple[Condition, ...] = ()
+    key: DrawsKey | None = None
 
     def __post_init__(self) -> None:
         names = [self.source, self.target, self.sensitive, *([str(self.rejects)] if self.rejects else [])]
@@ -153,7 +157,7 @@ class TwoTablesJob:
     def _write(
         self, files: ExitStack, batches: Sequence[CodedBatch], report: FileReport, delimiter: str | None
     ) -> None:
-        rows = CodedBatch.concatenate(batches)
+        rows, draws = self._drawn(CodedBatch.concatenate(batches))
         passed = list(rows.payload)
         if len(np.unique(rows.individuals)) < len(rows):
             raise Refused("anatomy: an individual has several records, whose values one group would show together")
@@ -163,7 +167,6 @@ class TwoTablesJob:
             raise Refused(f"anatomy: {missing:,} records have no value of the sensitive attribute")
         numbers: dict[object, int] = {}
         values = np.array([numbers.setdefault(row[own], len(numbers)) for row in passed], np.int64)
-        draws = np.random.default_rng(secrets.randbits(256))
         groups = anatomized(values, self._least, draws)
         # Groups are numbered by chance: their order would tell which were made first.
         groups = draws.permutation(int(groups.max()) + 1)[groups]
@@ -187,6 +190,14 @@ class TwoTablesJob:
         told = f"made {report.classes:,} groups of {self._least} rows or more, in none of which a value of "
         told += f"{self._target.name} has more than 1/{self._least} of the rows"
         report.explanation = (told,)
+
+    def _drawn(self, rows: CodedBatch) -> tuple[CodedBatch, np.random.Generator]:
+        """Return the rows, in an order of their own if there is a key, and draws for them."""
+        if self.key is None:
+            return rows, np.random.default_rng(secrets.randbits(256))
+        people = np.unique(rows.individuals, return_inverse=True)[1].astype(np.int32)
+        order, _, draws = keyed_order(rows.codes, people, rows.payload, len(self.policy.passed), self.key)
+        return rows.take(order), draws
 
     def _quasi_identifiers(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_anon.conditions import Condition
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
@@ -24,7 +25,10 @@ _A_DAY = 86_400.0
 
 
 def anonymization_of(
-    policy: Policy, holder: Holder | None = None, accept_risks: Collection[Condition] = ()
+    policy: Policy,
+    holder: Holder | None = None,
+    accept_risks: Collection[Condition] = (),
+    key: DrawsKey | None = None,
 ) -> Anonymization:
     """Return what anonymizes one input by the policy's method or, if it names none, by its engine.
 
@@ -32,10 +36,12 @@ def anonymization_of(
     ----------
     holder
         Decides what a method leaves to the data's holder.
+    key
+        What draws follow from; see `Anonymization`.
     """
     if policy.method is None:
-        return Anonymization(policy, accept_risks=accept_risks)
-    return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks)
+        return Anonymization(policy, accept_risks=accept_risks, key=key)
+    return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks, key=key)
 
 
 def whole(policy: Policy) -> Policy:
@@ -63,12 +69,13 @@ class TableAnonymization(Anonymization):
         clock: Clock | None = None,
         holder: Holder | None = None,
         accept_risks: Collection[Condition] = (),
+        key: DrawsKey | None = None,
     ) -> None:
         policy = whole(policy)
         self._recoding = RecodingCloser(policy, choice, holder)
         draws = np.random.default_rng(secrets.randbits(128))
         engine = Engine(policy, draws=draws, partitioner=WholeTable)
-        super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks)
+        super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks, key=key)
 
     @property
     def explanation(self) -> tuple[str, ...]:

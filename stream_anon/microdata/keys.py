@@ -111,10 +111,18 @@ def span_keys(
 
 def text_keys(texts: Sequence[str]) -> NDArray[np.int64]:
     """Return a key for each text, equal for equal ones; int64[n]. The texts must be sound: no half surrogates."""
-    written = [text.encode() for text in texts]
-    keys = np.empty(len(written), np.int64)
-    ends = np.cumsum(np.fromiter(map(len, written), np.int64, len(written)))
-    span_keys(padded_words(b"".join([*written, PADDING])), ends, PROCESS_KEY, keys)
+    return bytes_keys([text.encode() for text in texts], PROCESS_KEY)
+
+
+def bytes_keys(texts: Sequence[bytes], key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a key for each text by a key int64[2]; int64[n]."""
+    return keys_of_spans(b"".join(texts), np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))), key)
+
+
+def keys_of_spans(text: bytes, ends: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a key for each of n texts that follow each other in one buffer and end at `ends`; int64[n]."""
+    keys = np.empty(len(ends), np.int64)
+    span_keys(padded_words(text + PADDING), ends, key, keys)
     return keys
 
 

@@ -6,8 +6,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from stream_anon.microdata.keys import bytes_keys
 
 Payload = Sequence[Any]
 Rows = slice | NDArray[np.intp]
@@ -27,6 +30,10 @@ class PackedPayload(Sequence[Any]):
     @abstractmethod
     def followed_by(self, others: Sequence[Self]) -> Self:
         """Return the rows of this one and then of all others."""
+
+    @abstractmethod
+    def keys(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a key of the value of each field and row; see `payload_keys`."""
 
 
 def taken(payload: Payload, rows: Rows) -> Payload:
@@ -50,3 +57,21 @@ def joined(parts: Sequence[Payload]) -> Payload:
     if parts and all(isinstance(part, PackedPayload) for part in parts):
         return parts[0].followed_by(parts[1:])  # type: ignore[attr-defined, no-any-return]
     return [row for part in parts for row in part]
+
+
+def payload_keys(payload: Payload, fields: int, key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return int64[fields, n]: of the value of each of the fields that pass, and each row, a key; O(bytes).
+
+    Parameters
+    ----------
+    key
+        int64[2]. Under one key equal values have equal keys, in every process.
+    """
+    if isinstance(payload, PackedPayload):
+        return payload.keys(key)
+    return value_keys([value for row in payload for value in row], key).reshape(len(payload), fields).T
+
+
+def value_keys(values: Sequence[Any], key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a key for each value that passes, of its JSON; int64[n]."""
+    return bytes_keys(list(map(msgspec.json.encode, values)), key)

@@ -40,6 +40,8 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
     relevant = settings.model_dump(mode="json", include={"privacy", "window", "engine", "attributes"})
     # A learned order promises nothing: it may be changed without making another policy.
     relevant["engine"].pop("order", None)
+    # Where a secret lies says nothing of what is promised.
+    relevant["engine"].pop("draws_key_file", None)
     _leave_out_defaults(relevant["engine"], {"levels": None})
     # None stands as the 0 that it was once; a seed of 0 makes draws known, and so another policy.
     relevant["engine"]["seed"] = {None: 0, 0: "0"}.get(settings.engine.seed, settings.engine.seed)

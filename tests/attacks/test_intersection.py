@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tests.attacks.conftest import Measured
-from tests.attacks.town import Service, share, town_policy, townspeople, values_of
+from tests.attacks.town import ILLNESSES, Service, share, town_policy, townspeople, values_of
 
 REGULARS, OTHERS, WINDOWS = 200, 800, 10
 
@@ -11,11 +13,13 @@ REGULARS, OTHERS, WINDOWS = 200, 800, 10
 def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(measured: Measured) -> None:
     """Promised: k people and l values per class and window. Measured: what is left of it over windows.
 
-    The attacker knows who comes in each window and that their illness stays the same.
+    The attacker knows who comes in each window and that their illness stays the same. Of each illness he
+    takes its share in the window, times how much more frequent it is in each of the person's classes.
     """
     regulars = townspeople(REGULARS, seed=1)
     service = Service(town_policy(distinct_l=3))
-    left = [{f"illness {i}" for i in range(20)} for _ in regulars]
+    left = [set(ILLNESSES) for _ in regulars]
+    likely = [dict.fromkeys(ILLNESSES, 1.0) for _ in regulars]
     for number in range(1, WINDOWS + 1):
         others = townspeople(OTHERS, seed=100 + number)
         people = [*regulars, *others]
@@ -23,14 +27,24 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
         assert int(release.classes.individuals.min()) >= 5
         values = values_of(release, people)
         assert min(len(one) for one in values) >= 3
+        usual = Counter(person["illness"] for person in people)
         for person, own in enumerate(left):
-            own.intersection_update(values[int(release.class_of_row[person])])
+            seen = values[int(release.class_of_row[person])]
+            own.intersection_update(seen)
+            for illness in ILLNESSES:
+                more = (seen[illness] / seen.total()) / (usual[illness] / len(people))
+                likely[person][illness] *= more if number > 1 else more * usual[illness]
             assert regulars[person]["illness"] in own, "the attack must not lose the true value"
         if number in (1, 2, 3, 5, 10):
             found = sum(len(own) == 1 for own in left)
+            right = sum(
+                max(ILLNESSES, key=likely[person].__getitem__) == regulars[person]["illness"]
+                for person in range(REGULARS)
+            )
             measured(
                 f"k = 5, distinct_l = 3, windows of 1,000 with 200 regulars: after {number:2} windows "
-                f"{share(found, REGULARS)} of the regulars have one illness left"
+                f"{share(found, REGULARS)} of the regulars have one illness left, and the likeliest is right for "
+                f"{share(right, REGULARS)}"
             )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.coding import Passed
-from stream_anon.microdata.payload import PackedPayload, Rows
+from stream_anon.microdata.payload import PackedPayload, Rows, value_keys
 
 
 class PassedColumns(PackedPayload):
@@ -89,6 +89,13 @@ class PassedColumns(PackedPayload):
             values.append(np.concatenate([part.values[field] for part in parts]))
             none.append(np.concatenate([part.none[field] for part in parts]))
         return type(self)(values, places, none)
+
+    def keys(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a key of the value of each field and row; see `payload_keys`."""
+        keys = np.empty(self.places.shape, np.int64)
+        for field, values in enumerate(self.values):
+            keys[field] = value_keys(values.tolist(), key)[self.places[field]]
+        return keys
 
 
 def columns_of(payload: Sequence[Any], rows: NDArray[np.int64], fields: int) -> Sequence[tuple[Sequence[Any], Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.coding import Passed
+from stream_anon.microdata.keys import keys_of_spans
 from stream_anon.microdata.payload import PackedPayload, Rows
 
 _encode = msgspec.json.Encoder().encode
@@ -148,3 +149,7 @@ class PassedTexts(Spans, PackedPayload):
         sizes = np.cumsum([0, *(len(part.text) for part in parts)])
         ends = [part.ends + size for part, size in zip(parts, sizes.tolist(), strict=False)]
         return type(self)(np.concatenate([part.text for part in parts]), np.concatenate(ends))
+
+    def keys(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a key of the value of each field and row; see `payload_keys`."""
+        return keys_of_spans(self.text.tobytes(), self.ends.ravel(), key).reshape(self.ends.shape).T

@@ -21,6 +21,7 @@ from stream_anon.adapters.tables.opening import not_utf8
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
+from stream_anon.cli.run.drawing import key_of_draws
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob, FileReport
@@ -31,7 +32,8 @@ from stream_anon.judging.refusing import Judging, conditions_of
 from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
 from stream_anon.rounding import in_percent
-from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml
 
 MOST_ALIKE = 20
@@ -62,19 +64,32 @@ def file_job(
     max_rejected: str,
     standard: Format,
     accepted: Sequence[Condition] = (),
+    *,
+    fresh: bool = False,
 ) -> FileJob | TwoTablesJob:
-    """Return what the options of the command ask for."""
+    """Return what the options of the command ask for.
+
+    Parameters
+    ----------
+    fresh
+        Whether the run draws anew instead of by a key.
+    """
     source, target = names.source, names.target
     most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
-    policy = load_policy(config, {section: dict(values) for section, values in overrides.items()})
+    settings = load_settings(config, {section: dict(values) for section, values in overrides.items()})
+    policy = build_policy(settings, config)
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        return TwoTablesJob(policy, source, target, table, names.rejects, most, standard, judging.accept_risks)
-    if names.sensitive is not None:
-        raise SettingsError("--sensitive-table", "is for method: anatomy only")
-    return FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging=judging)
+        job: FileJob | TwoTablesJob = TwoTablesJob(
+            policy, source, target, table, names.rejects, most, standard, judging.accept_risks
+        )
+    else:
+        if names.sensitive is not None:
+            raise SettingsError("--sensitive-table", "is for method: anatomy only")
+        job = FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging=judging)
+    return replace(job, key=key_of_draws(config, settings.engine.draws_key_file, fresh=fresh))
 
 
 def anonymize(

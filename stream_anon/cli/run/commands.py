@@ -128,6 +128,15 @@ def anonymize_file(
         str, typer.Option(metavar="SHARE", help="Fail above this share (5%) or number (100) of rejects.")
     ] = "5%",
     accept_risk: AcceptedOfFile = None,
+    draws_key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The key that draws follow from; else engine.draws_key_file, or CONFIG.draws-key."
+        ),
+    ] = None,
+    fresh_draws: Annotated[
+        bool, typer.Option("--fresh-draws", help="Draw anew: another run on the same records is another release.")
+    ] = False,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
@@ -142,8 +151,10 @@ def anonymize_file(
     if config is None or len(files) != 2:
         raise SettingsError("anonymize", "give --config FILE, an input and an output")
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
+    if draws_key is not None:
+        overrides["engine"] = {**overrides.get("engine", {}), "draws_key_file": str(draws_key.absolute())}
     names = FileNames(files[0], files[1], certificates, rejects, sensitive_table)
-    job = file_job(config, overrides, names, max_rejected, standard, accept_risk or ())
+    job = file_job(config, overrides, names, max_rejected, standard, accept_risk or (), fresh=fresh_draws)
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:
         raise SettingsError("--explain", "is for a method: name one with --method")

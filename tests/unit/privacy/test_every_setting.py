@@ -233,6 +233,7 @@ NO_PROMISE = {
     "engine.relaxed": CLASSES,
     "engine.least_loss": CLASSES,
     "engine.order": CLASSES,
+    "engine.draws_key_file": "where a secret lies; without one a run draws anew, as a service does",
     "engine.rounds": CLASSES,
     "engine.loss": CLASSES,
     "engine.target": CLASSES,

@@ -1,0 +1,44 @@
+"""Which key the draws of `anonymize` follow from, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.files.key_files import key_beside, make_key, read_key
+
+FRESH = (
+    "stream-anon: warning: drawn without a key: another run on the same records forms other classes, and who "
+    "compares both releases learns more of people than one tells (docs/privacy.md, The same records twice)"
+)
+
+
+def key_of_draws(config: Path, chosen: str | None, *, fresh: bool) -> DrawsKey | None:
+    """Return the key of a run, made beside the policy if there is none yet; None to draw anew, which is said aloud.
+
+    Parameters
+    ----------
+    chosen
+        The file that the settings name, relative to theirs.
+    fresh
+        Whether no key is wanted.
+
+    Raises
+    ------
+    SettingsError
+        If a key cannot be read.
+    """
+    if not fresh and chosen is not None:
+        return read_key(config.parent / chosen)
+    file = key_beside(config)
+    if not fresh:
+        try:
+            if make_key(file):
+                typer.echo(f"stream-anon: made {file}: keep it, and keep it secret", err=True)
+            return read_key(file)
+        except OSError as error:
+            typer.echo(f"stream-anon: {file}: no key can be made there ({error.strerror})", err=True)
+    typer.echo(FRESH, err=True)
+    return None

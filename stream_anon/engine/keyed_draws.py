@@ -1,0 +1,186 @@
+"""Draws that follow from a secret key and a window's records: the same records give the same release.
+
+Releases that were drawn apart from each other can be intersected: each of them tells something else of the same
+people. So a window is brought into an order that follows from its records alone, and what is drawn for it is seeded
+by a keyed hash of all of them. Without the key nobody can replay it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.protocol import Partitioner
+from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
+from stream_anon.microdata.keys import keys_of_spans
+from stream_anon.microdata.payload import Payload, payload_keys, taken
+
+LEAST_KEY, MOST_KEY = 16, 64 * 1024
+"""Bytes of a key."""
+
+
+class DrawsKey:
+    """A secret that draws follow from. It is never shown: not by `repr`, and in no error.
+
+    Parameters
+    ----------
+    secret
+        16 bytes or more, drawn by chance. Who has it can replay what was drawn.
+
+    Raises
+    ------
+    ValueError
+        If it is shorter, or longer than 64 KiB.
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        if not LEAST_KEY <= len(secret) <= MOST_KEY:
+            raise ValueError(f"a key of draws must have {LEAST_KEY} bytes or more, and at most 64 KiB")
+        self._secret = hashlib.blake2b(secret, digest_size=64).digest()
+
+    def __repr__(self) -> str:
+        return "DrawsKey(...)"
+
+    def of_rows(self) -> NDArray[np.int64]:
+        """Return the key by which records are hashed; int64[2]."""
+        return np.frombuffer(self._hash(b"rows", b"")[:16], np.int64).copy()
+
+    def draws(self, purpose: bytes, content: bytes = b"") -> np.random.Generator:
+        """Return a generator that follows from the key, a purpose of at most 16 bytes, and some content."""
+        return np.random.default_rng(int.from_bytes(self._hash(purpose, content), "little"))
+
+    def _hash(self, purpose: bytes, content: bytes) -> bytes:
+        return hashlib.blake2b(content, digest_size=32, key=self._secret, person=purpose).digest()
+
+
+class KeyedWindows:
+    """Brings sealed windows of one source into an order of their own, and draws for them by a key.
+
+    An engine that learns from earlier windows still does: a window's classes follow from its records and from the
+    windows before it.
+
+    Parameters
+    ----------
+    partitioner
+        Makes the partitioner of a window by its draws; without it a window keeps its own, which must do nothing
+        before its close.
+    """
+
+    def __init__(
+        self, key: DrawsKey, partitioner: Callable[[np.random.Generator], Partitioner] | None = None
+    ) -> None:
+        self._key = key
+        self._partitioner = partitioner
+
+    def turned(self, window: SealedWindow) -> tuple[SealedWindow, np.random.Generator]:
+        """Return a window with its rows in an order that follows from them, and draws for its close; O(n log n).
+
+        Raises
+        ------
+        ValueError
+            If its rows came from several sources.
+        """
+        if len({source for source, _ in window.origins}) > 1:
+            raise ValueError("keyed draws are for windows of one source")
+        columns, fields = window.columns, len(window.policy.passed)
+        order, people, draws = keyed_order(columns.codes, columns.individuals, window.payload, fields, self._key)
+        if not len(order):
+            return window, draws
+        ordered = [window.policy.diversity[attribute.name].ordered for attribute in window.policy.diverse]
+        turned = _renumbered(replace(columns, individuals=people[columns.individuals]).take(order), ordered)
+        partitioner = window.partitioner
+        if self._partitioner is not None:
+            partitioner = self._partitioner(draws)
+            partitioner.add(turned)
+        source, arrived = window.origins[0][0], window.arrivals[0][0]
+        offsets = np.concatenate([offsets for _, offsets in window.origins])
+        return replace(
+            window,
+            partitioner=partitioner,
+            columns=turned,
+            payload=taken(window.payload, order),
+            origins=((source, offsets[order]),),
+            arrivals=((arrived, len(order)),),
+        ), draws
+
+
+def keyed_order(
+    codes: NDArray[np.int32], individuals: NDArray[np.int32], payload: Payload, fields: int, key: DrawsKey
+) -> tuple[NDArray[np.int64], NDArray[np.int32], np.random.Generator]:
+    """Return an order of rows, new numbers of their people, and draws, whatever order they came in.
+
+    Ids have no part in it: people are numbered by their records. Rows that change places between two orders of
+    arrival are those of people with equal records.
+
+    Parameters
+    ----------
+    codes
+        int32[q, n].
+    individuals
+        int32[n], dense numbers from 0.
+    payload, fields
+        What is published of each row besides, and how many fields that are.
+
+    Returns
+    -------
+    tuple
+        int64[n], the rows in order; int32[people], the new number of each; the generator.
+    """
+    own = key.of_rows()
+    parts = np.vstack([codes.astype(np.int64), payload_keys(payload, fields, own)])
+    width = 8 * len(parts)
+    ends = np.arange(1, codes.shape[1] + 1, dtype=np.int64) * width
+    content = keys_of_spans(np.ascontiguousarray(parts.T).tobytes(), ends, own)
+    people = _rank(_sums(individuals, content))
+    numbers = people[individuals]
+    order = np.lexsort((numbers, content)).astype(np.int64)
+    told = content[order].tobytes() + numbers[order].tobytes()
+    return order, people, key.draws(b"window", told)
+
+
+def _sums(groups: NDArray[np.int32], keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum of the keys of each group, which no order changes; int64[groups]."""
+    sums = np.zeros(int(groups.max(initial=-1)) + 1, np.int64)
+    np.add.at(sums, groups, keys)
+    return sums
+
+
+def _rank(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the place of each key in their order; int32[n]."""
+    ranks = np.empty(len(keys), np.int32)
+    ranks[np.argsort(keys, kind="stable")] = np.arange(len(keys), dtype=np.int32)
+    return ranks
+
+
+def _renumbered(rows: Columns, ordered: list[bool]) -> Columns:
+    """Return the rows with sensitive values numbered as they first occur, except where numbers have an order."""
+    sensitive, sets = rows.sensitive.copy(), list(rows.sets)
+    for s, numbers in enumerate(rows.sensitive):
+        if ordered[s]:
+            continue
+        present = np.flatnonzero(numbers != NO_VALUE)
+        old, first, place = np.unique(numbers[present], return_index=True, return_inverse=True)
+        rank = _rank(first.astype(np.int64))
+        sensitive[s, present] = rank[place]
+        if sets and (before := sets[s]) is not None:
+            sets[s] = _renumbered_sets(before, old[np.argsort(rank)])
+    return Columns(rows.codes, rows.individuals, sensitive, tuple(sets))
+
+
+def _renumbered_sets(sets: Sets, chosen: NDArray[np.int32]) -> Sets:
+    """Return the chosen sets in their order, with items numbered by the sets that they are in."""
+    places, items = sets.occurrences(chosen)
+    # Items of the same sets may change names: nothing tells them apart. Others have sums of their own.
+    marks = np.random.default_rng(0).integers(-(2**62), 2**62, len(chosen))
+    names = np.unique(items, return_inverse=True)[1].astype(np.int32)
+    names = _rank(_sums(names, marks[places]))[names]
+    within = np.lexsort((names, places))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(places, minlength=len(chosen)))])
+    return Sets(starts, names[within])

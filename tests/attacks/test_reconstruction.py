@@ -1,0 +1,81 @@
+"""Reconstruction: the same people are released several times, and an attacker reckons with all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stream_anon.engine.closing import Closer
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.keyed_draws import DrawsKey, KeyedWindows
+from stream_anon.engine.partitioners import partitioners_by_draws
+from stream_anon.engine.recoding_closer import WholeTable
+from stream_anon.microdata.coding import BatchBuilder, RecordCoder
+from tests.attacks.conftest import Measured
+from tests.attacks.town import ILLNESSES, Person, share, town_policy, townspeople
+
+PEOPLE, RELEASES, TURNS = 1000, 10, 60
+POLICY = town_policy(distinct_l=3)
+KEY = DrawsKey(bytes(range(32)))
+
+
+def classes_of_people(people: Sequence[Person], key: DrawsKey, order: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Return the class of each person in a release of all of them, who came in this order; int32[n]."""
+    coder, builder = RecordCoder(POLICY), BatchBuilder(POLICY, 0)
+    for place, person in enumerate(order.tolist()):
+        builder.add(coder.code_object(people[person]), place)
+    engine = Engine(POLICY, draws=np.random.default_rng(0), partitioner=WholeTable)
+    engine.open(0, 0)
+    (window,) = engine.add(builder.build(None), 0.0)
+    make = partitioners_by_draws(POLICY, key.draws(b"order"))
+    turned, draws = KeyedWindows(key, make).turned(window)
+    release = Closer(POLICY).release(turned, draws)
+    answer = np.empty(len(people), np.int32)
+    answer[order[turned.origins[0][1]]] = release.class_of_row
+    return answer
+
+
+def reconstructed(releases: Sequence[NDArray[np.int32]], illness: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return how likely each person has each illness, float64[n, v], by iterative proportional fitting.
+
+    Each class of each release says how many of its people have each illness; each person has one.
+    """
+    likely = np.full((len(illness), len(ILLNESSES)), 1 / len(ILLNESSES))
+    for _ in range(TURNS):
+        for classes in releases:
+            size = int(classes.max()) + 1
+            seen, expected = np.zeros((2, size, len(ILLNESSES)))
+            np.add.at(seen, (classes, illness), 1)
+            np.add.at(expected, classes, likely)
+            likely *= np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)[classes]
+            likely /= likely.sum(axis=1, keepdims=True)
+    return likely
+
+
+@pytest.mark.parametrize("keyed", [False, True], ids=["drawn anew", "keyed"])
+def test_by_a_key_further_releases_of_the_same_people_tell_nothing_new(keyed: bool, measured: Measured) -> None:
+    people = townspeople(PEOPLE, seed=5)
+    illness = np.array([ILLNESSES.index(person["illness"]) for person in people])
+    mixed = np.random.default_rng(9)
+    keys = [KEY if keyed else DrawsKey(bytes([number]) * 32) for number in range(RELEASES)]
+    releases = [classes_of_people(people, key, mixed.permutation(PEOPLE)) for key in keys]
+    right, sure = [], []
+    for known in (releases[:1], releases):
+        likely = reconstructed(known, illness)
+        right.append(int((likely.argmax(axis=1) == illness).sum()))
+        sure.append(int((likely.max(axis=1) > 0.99).sum()))
+        assert not ((likely.max(axis=1) > 0.99) & (likely.argmax(axis=1) != illness)).any()
+    if keyed:
+        assert right[0] == right[1]
+        assert sure == [0, 0]
+    else:
+        assert right[1] > right[0] + 30
+        assert sure[1] > 10
+    measured(
+        f"k = 5, distinct_l = 3, {RELEASES} releases of the same {PEOPLE:,} people, {'by one key' * keyed}"
+        f"{'drawn anew' * (not keyed)}: the likeliest illness is right for {share(right[1], PEOPLE)} instead of "
+        f"{share(right[0], PEOPLE)} after one, certain for {share(sure[1], PEOPLE)}"
+    )
