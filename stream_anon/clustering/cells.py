@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.from_scratch import FromScratch, Placement, marked, placement_of
+from stream_anon.clustering.from_scratch import FromScratch, Placement, placement_of
 from stream_anon.clustering.legality import legal_runs, within_share
 from stream_anon.clustering.protocol import TOO_HIGH
 from stream_anon.clustering.rules import Rules, rules_of
@@ -61,7 +61,11 @@ class Cells(FromScratch):
         answer = super().close(rows, criteria)
         if (answer < 0).any():
             # What could not be placed without cells either has another reason.
-            answer[(answer < 0) & marked(placement_of(rows, criteria), len(rows))] = TOO_HIGH
+            anywhere = placement_of(rows, criteria)
+            placed = np.zeros(len(rows), np.bool_)
+            if anywhere is not None:
+                placed[anywhere.chosen] = True
+            answer[placed & (answer < 0)] = TOO_HIGH
         return answer
 
     def _placement(self, rows: Columns, criteria: Criteria) -> Placement | None:

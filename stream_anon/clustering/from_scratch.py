@@ -41,14 +41,6 @@ def placement_of(rows: Columns, criteria: Criteria) -> Placement | None:
     return Placement(chosen, part, rules) if legal else None
 
 
-def marked(placement: Placement | None, rows: int) -> NDArray[np.bool_]:
-    """Return which of so many rows have a place; bool[n]."""
-    answer = np.zeros(rows, np.bool_)
-    if placement is not None:
-        answer[placement.chosen] = True
-    return answer
-
-
 class FromScratch(ABC):
     """Counts rows as they arrive, and partitions those that can be placed at all when the window closes."""
 

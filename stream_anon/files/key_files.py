@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 from stream_anon.adapters.secret_files import SecretError, secret_of
+from stream_anon.adapters.tables.new_files import private_file
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import SettingsError
 
@@ -29,9 +30,7 @@ def read_key(file: Path) -> DrawsKey:
     """
     try:
         return DrawsKey((secret_of(None, file) or "").encode())
-    except SecretError as error:
-        raise SettingsError(KEY_SETTING, str(error), str(file)) from None
-    except ValueError as error:
+    except (SecretError, ValueError) as error:
         raise SettingsError(KEY_SETTING, str(error), str(file)) from None
 
 
@@ -49,8 +48,8 @@ def make_key(file: Path) -> bool:
         return False
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-            opened.write(secrets.token_hex(32) + "\n")
+        with private_file(part) as opened:
+            opened.write(secrets.token_hex(32).encode() + b"\n")
         os.link(part, file)
     except FileExistsError:
         return False

@@ -18,6 +18,7 @@ from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import unpacking
 from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
+from stream_anon.adapters.kafka.bulk.large_batches import Head
 from stream_anon.adapters.kafka.bulk.record_kernels import HEAD, HEAD_FIELDS
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
@@ -28,7 +29,7 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from tests.fuzz import batch_inputs
 from tests.fuzz.cases import Case, Fault, Kind, Limits
 from tests.fuzz.poison import FILLS, poisoned
-from tests.unit.adapters.kafka.bulk.test_large_batches import HALF, Reference
+from tests.support.record_reference import Reference
 
 RULES = (
     NO_HEADERS,
@@ -118,34 +119,15 @@ class _OddHeaders(Exception):  # noqa: N818 - it is an answer
 
 
 def _records(plain: bytes, head: Sequence[Any], rule: HeaderRule) -> Iterator[Found]:
-    reference, before = (
-        Reference(
-            plain,
-        ),
-        -1,
-    )
-    for _ in range(head[12]):
-        size = reference.number(32, len(plain))
-        stop = reference.at + size
-        if size < 0 or stop > len(plain):
-            raise UnsoundError
-        reference.at += 1  # attributes
-        time_delta, place = reference.number(64, stop), reference.number(32, stop)
-        if not before < place <= head[6]:
-            raise UnsoundError
-        before = place
-        reference.text(stop)  # the key
-        value = reference.text(stop)
-        if reference.at >= stop:
-            raise UnsoundError  # headers have a count
+    reference = Reference(plain)
+    for offset, moment_told, stop in reference.walk(Head(head[0], head[6], head[7], None, head[12])):
+        value = reference.value(stop)
         lead = b"" if value is None or not rule.parts else rule.before(_held(reference, stop))
         reference.at = stop
-        moment: int | None = (head[7] + time_delta + HALF) % (2 * HALF) - HALF
+        moment: int | None = moment_told
         if head[5] & _APPEND_TIME:
             moment = head[8] if head[8] >= 0 else None  # a broker sets it to its own clock
-        yield head[0] + place, moment, None if value is None else lead + value
-    if reference.at != len(plain):
-        raise UnsoundError
+        yield offset, moment, None if value is None else lead + value
 
 
 def _held(reference: Reference, stop: int) -> dict[bytes, bytes]:

@@ -58,7 +58,7 @@ class NewFile:
         if not self._final.exists() or self._final.is_file():
             self._part = self._final.with_name(f".{self._final.name}.{secrets.token_hex(4)}.part")
         try:
-            plain = self._final.open("wb") if self._part is None else _private(self._part)
+            plain = self._final.open("wb") if self._part is None else private_file(self._part)
             self.file = cast("BinaryIO", _Packed(plain) if is_packed(name) else plain)
         except OSError as error:
             raise InputError(f"{name}: cannot be opened ({error.strerror})") from None
@@ -107,8 +107,8 @@ class NewFile:
                 self._part.unlink(missing_ok=True)
 
 
-def _private(path: Path) -> BinaryIO:
-    """Create a file that only its owner may read."""
+def private_file(path: Path) -> BinaryIO:
+    """Create a file that only its owner may read; raises OSError, also if it exists."""
     return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR), "wb")
 
 

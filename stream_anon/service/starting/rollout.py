@@ -121,11 +121,16 @@ async def newest_certificates(connection: Connection, topic: str, newest: int | 
 
 
 def _is_part(value: bytes | None) -> bool:
-    for read in (read_part, read_document_part):
-        with suppress(CertificateError):
-            read(value or b"")
-            return True
-    return _is_other_part(value or b"")
+    return _part(value or b"") is not None or _is_other_part(value or b"")
+
+
+def _part(value: bytes) -> Certificate | DocumentPart | None:
+    """Return a part of a certificate or of a policy document; None if it is neither."""
+    with suppress(CertificateError):
+        return read_part(value)
+    with suppress(CertificateError):
+        return read_document_part(value)
+    return None
 
 
 def _is_other_part(value: bytes) -> bool:
@@ -146,14 +151,13 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     documents: dict[str, dict[int, DocumentPart]] = {}
     understood = True
     for value in values:
-        with suppress(CertificateError):
-            parts.append(read_part(value))
-            continue
-        with suppress(CertificateError):
-            part = read_document_part(value)
+        part = _part(value)
+        if isinstance(part, Certificate):
+            parts.append(part)
+        elif part is not None:
             documents.setdefault(part.promises, {})[part.part] = part
-            continue
-        understood &= not _is_other_part(value)
+        else:
+            understood &= not _is_other_part(value)
     if not parts:
         return None
     newest = max(parts, key=lambda part: (part.revision, part.closed))

@@ -82,8 +82,12 @@ class Batches:
             return None
         return head, end
 
-    def _old_end(self) -> int | None:
-        """Return where the batch of an older format ends at our place; None if it is cut off there.
+    def _unreadable(self, after: int, *, fault: bool = False) -> UnreadableBatch:
+        """Return what tells that a batch cannot be read, which says that it ends before an offset."""
+        return UnreadableBatch(max(self._reached, after), fault=fault)
+
+    def _old_batch(self) -> bytes | None:
+        """Return the batch of an older format at our place; None, and end there, if it is cut off.
 
         Raises
         ------
@@ -91,9 +95,13 @@ class Batches:
             If its length is negative.
         """
         try:
-            return end_of_batch(self._data, self._at, self._size)
+            end = end_of_batch(self._data, self._at, self._size)
         except UnsoundError:
-            raise UnreadableBatch(max(self._reached, last_offset(self._data, self._at) + 1)) from None
+            raise self._unreadable(last_offset(self._data, self._at) + 1) from None
+        if end is None:
+            self._at = self._size
+            return None
+        return self._data[self._at : end]
 
     def _passed_over(self, head: tuple[int, ...], end: int) -> bool:
         """Pass over a batch and return True if it holds markers, or records of an aborted transaction.

@@ -9,7 +9,7 @@ import numpy as np
 from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
-from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, UnreadableBatch, next_offset
+from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, next_offset
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
 from stream_anon.adapters.kafka.bulk.old_batches import OldBatch
 from stream_anon.adapters.kafka.bulk.records import KernelFaultError, RecordColumns, Records
@@ -118,8 +118,7 @@ class Unread(Batches):
         try:
             return self._read_one(*head)
         except Exception as error:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            after = max(self._reached, next_offset(head[0]))
-            raise UnreadableBatch(after, fault=isinstance(error, KernelFaultError)) from None
+            raise self._unreadable(next_offset(head[0]), fault=isinstance(error, KernelFaultError)) from None
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
@@ -189,7 +188,7 @@ class Unread(Batches):
             records = large.take(most, self._budget)
         except Exception:  # noqa: BLE001 - as of a small batch
             self._budget.release()
-            raise UnreadableBatch(max(self._reached, next_offset(head[0]))) from None
+            raise self._unreadable(next_offset(head[0])) from None
         if len(records):
             self._reached = int(records.offsets[-1]) + 1
             self._ready.append(records)
@@ -206,19 +205,16 @@ class Unread(Batches):
 
     def _begin_old(self) -> None:
         """Begin a batch of an older format, or end with a part of one."""
-        end = self._old_end()
-        if end is None:
-            self._at = self._size
-        else:
-            batch = self._data[self._at : end]
+        batch = self._old_batch()
+        if batch is not None:
             self._old = OldBatch(self._place, batch, self._reached, self._others, self._headers)
-            self._at = end
+            self._at += len(batch)
 
     def _read_old(self, old: OldBatch, most: int) -> None:
         try:
             records, after = old.take(most)
         except Exception:  # noqa: BLE001 - as of a new batch
-            raise UnreadableBatch(max(self._reached, old.after)) from None
+            raise self._unreadable(old.after) from None
         self._reached = max(self._reached, after)
         if old.ended:
             self._old = None

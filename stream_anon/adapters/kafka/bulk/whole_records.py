@@ -107,19 +107,16 @@ class UnreadWhole(Batches):
             packed, codec = self._data[self._at + kernels.HEAD : end], fields[5] & 7
             stream = STREAMS[codec](packed) if codec else _Plain(packed)
         except Exception:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            raise UnreadableBatch(max(self._reached, next_offset(fields))) from None
+            raise self._unreadable(next_offset(fields)) from None
         self._batch = WholeBatch(self._place, fields, stream, self._reached, max(MOST_RECORD, len(packed)))
         self._end, self._after = end, next_offset(fields)
 
     def _begin_old(self) -> None:
         """Begin a batch of an older format, or end with a part of one."""
-        end = self._old_end()
-        if end is None:
-            self._at = self._size
-            return
-        batch = self._data[self._at : end]
-        self._batch = OldWholeBatch(self._place, batch, self._reached, self._others)
-        self._end, self._after = end, last_offset(batch) + 1
+        batch = self._old_batch()
+        if batch is not None:
+            self._batch = OldWholeBatch(self._place, batch, self._reached, self._others)
+            self._end, self._after = self._at + len(batch), last_offset(batch) + 1
 
     def _some(self, batch: WholeBatch | OldWholeBatch, most: int) -> list[ConsumerRecord]:
         try:
@@ -127,7 +124,7 @@ class UnreadWhole(Batches):
         except Exception:  # noqa: BLE001 - as above
             self._batch = None
             self._budget.release()
-            raise UnreadableBatch(max(self._reached, self._after)) from None
+            raise self._unreadable(self._after) from None
         if found:
             self._reached = int(found[-1].offset) + 1
         if batch.ended:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +14,8 @@ from stream_anon.microdata.keys import PADDING
 from stream_anon.ports.headers import NO_HEADERS, HeaderPart, HeaderRule
 from tests.support.clock import ticking
 from tests.support.hostile_batches import varint
+from tests.support.record_reference import Record, Reference
 
-Record = tuple[int, int, bytes | None]
-HALF = 1 << 63
 HEADERS = HeaderRule((HeaderPart(b"name", 1, 8),))
 
 
@@ -31,55 +28,6 @@ class Pieces:
     def read(self, most: int) -> bytes:
         given, self._data = self._data[: self._size], self._data[self._size :]
         return given
-
-
-class Reference:
-    """The format as its specification says, with the numbers as Java's `ByteUtils` reads them."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def number(self, bits: int, stop: int) -> int:
-        """Return a varint: an int has 32 bits in 5 bytes at most, a long 64 in 10; what is beyond is dropped."""
-        value = 0
-        for place in range(5 if bits == 32 else 10):
-            if self.at >= stop:
-                raise UnsoundError
-            byte = self.data[self.at]
-            self.at += 1
-            value += byte % 128 << 7 * place
-            if byte < 128:
-                value %= 1 << bits
-                return -(value // 2) - 1 if value % 2 else value // 2
-        raise UnsoundError
-
-    def text(self, stop: int) -> bytes | None:
-        size = self.number(32, stop)
-        if size > stop - self.at:
-            raise UnsoundError
-        begin, self.at = self.at, self.at + max(size, 0)
-        return None if size < 0 else self.data[begin : self.at]
-
-    def records(self, head: Head) -> Iterator[Record]:
-        before = -1
-        for _ in range(head.count):
-            size = self.number(32, len(self.data))
-            stop = self.at + size
-            if size < 0 or stop > len(self.data):
-                raise UnsoundError
-            self.at += 1  # attributes
-            time, place = self.number(64, stop), self.number(32, stop)
-            if not before < place <= head.last_offset:
-                raise UnsoundError
-            before = place
-            self.text(stop)  # the key
-            value = self.text(stop)
-            if self.at >= stop:
-                raise UnsoundError  # headers have a count
-            self.at = stop
-            yield head.base_offset + place, (head.base_time + time + HALF) % (2 * HALF) - HALF, value
-        if self.at != len(self.data):
-            raise UnsoundError
 
 
 def by_reference(data: bytes, head: Head) -> tuple[list[Record], bool]:

@@ -27,8 +27,9 @@ from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole, WholeBatch
 from tests.support import hostile_batches as made
 from tests.support.hostile_batches import GOOD, LZ4, NONE, ZSTD, Raw, batch_of, varint
+from tests.support.record_reference import Reference
 from tests.unit.adapters.kafka.bulk.test_draining import ABORT, _builder, batches, stamped
-from tests.unit.adapters.kafka.bulk.test_large_batches import HALF, Pieces, Reference, sections
+from tests.unit.adapters.kafka.bulk.test_large_batches import Pieces, sections
 
 PLACE = TopicPartition("t", 3)
 CODECS = (0, 0, 1, 2, 3, 4)
@@ -148,17 +149,7 @@ class WholeReference(Reference):
     """The format as its specification says, with keys and headers."""
 
     def whole(self, head: Head) -> Iterator[tuple[Any, ...]]:
-        before = -1
-        for _ in range(head.count):
-            size = self.number(32, len(self.data))
-            stop = self.at + size
-            if size < 0 or stop > len(self.data):
-                raise UnsoundError
-            self.at += 1  # attributes
-            time, place = self.number(64, stop), self.number(32, stop)
-            if not before < place <= head.last_offset:
-                raise UnsoundError
-            before = place
+        for offset, time, stop in self.walk(head):
             key, value, count, headers = self.text(stop), self.text(stop), self.number(32, stop), []
             if count < 0:
                 raise UnsoundError
@@ -169,10 +160,7 @@ class WholeReference(Reference):
                 headers.append((name.decode("utf-8", "replace"), held))
             if self.at != stop:
                 raise UnsoundError
-            time = (head.base_time + time + HALF) % (2 * HALF) - HALF
-            yield head.base_offset + place, time, key, value, tuple(headers)
-        if self.at != len(self.data):
-            raise UnsoundError
+            yield offset, time, key, value, tuple(headers)
 
 
 @settings(max_examples=300)
