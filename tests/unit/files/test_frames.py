@@ -131,7 +131,7 @@ FRAMES = {
     "pyarrow": table_of,
     "pandas": lambda rows: pd.DataFrame(map(flat, rows)),
     "pandas on arrow": lambda rows: table_of(rows).to_pandas(types_mapper=pd.ArrowDtype),
-    "pandas of objects": lambda rows: pd.DataFrame(map(flat, rows)).astype(object),
+    "pandas of objects": lambda rows: pd.DataFrame(map(flat, rows), dtype=object),
     "pandas with categories": lambda rows: (
         table_of(rows).to_pandas().astype({"illness": "category", "age": "category"})
     ),

@@ -91,6 +91,7 @@ def _sorted_by_age(criteria: dict[str, Any], folder: Path, monkeypatch: pytest.M
     records = people(40)
     for number, record in enumerate(records):
         record["age"], record["illness"] = (20 + number % 4, "cancer") if number < 20 else (80 + number % 4, "flu")
+        record["home"], record["visits"] = {"city": "Oslo"}, 1
     source = write_json_lines(folder / "in.jsonl", records)
     target, proof = folder / "out.jsonl", folder / "certificates.jsonl"
     assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
