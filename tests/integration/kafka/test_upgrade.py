@@ -1,0 +1,125 @@
+"""A version before this one and this one as one group, on a real Kafka: forward, back, and stopped in the middle.
+
+docs/versions.md has the table of what each must read of the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.support.earlier import ROOT, missing_history, unpack
+from tests.support.service import (
+    Published,
+    Stage,
+    WorkerProcess,
+    check_published,
+    make_records,
+    produce,
+    wait_until_accounted,
+)
+
+BEFORE = os.environ.get("STREAM_ANON_BEFORE", "cc483d7a")
+NOW: Mapping[str, str] = {}
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.soak]
+
+
+class Fleet:
+    """Two places for workers of one group, each of which runs this version or the one before; under load throughout."""
+
+    def __init__(self, stage: Stage, before: Mapping[str, str], running: ExitStack) -> None:
+        self.config = stage.config()
+        self._stage, self._running = stage, running
+        self._environments = {"before": before, "now": NOW}
+        self.workers: list[WorkerProcess] = []
+        self.sent = 0
+        self._enough = asyncio.Event()
+        self._load: asyncio.Task[None] | None = None
+
+    async def start(self, version: str) -> WorkerProcess:
+        worker = self._running.enter_context(WorkerProcess(self.config, self._environments[version]))
+        await worker.wait_for("ready", within=300)
+        self.workers.append(worker)
+        if self._load is None:
+            self._load = asyncio.create_task(self._send())
+        await worker.wait_for("window-published")
+        return worker
+
+    async def replace(self, place: int, version: str) -> None:
+        """Start a worker of a version, then stop the one whose place it takes, as a rolling update does."""
+        await self.start(version)
+        old = self.workers.pop(place)
+        old.signal(signal.SIGTERM)
+        assert await old.ended(30) == 0
+        self.workers.insert(place, self.workers.pop())
+
+    async def finish(self) -> Published:
+        self._enough.set()
+        assert self._load is not None
+        await self._load
+        published = await wait_until_accounted(self._stage, self.sent)
+        for worker in self.workers:
+            worker.signal(signal.SIGTERM)
+            assert await worker.ended(30) == 0
+        return published
+
+    async def _send(self) -> None:
+        while not self._enough.is_set():
+            records = [*make_records(99, self.sent, first=self.sent), b"{}"]
+            await produce(self._stage, records, seed=self.sent)
+            self.sent += len(records)
+            await asyncio.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    if reason := missing_history(BEFORE):
+        pytest.skip(reason)
+    return unpack(BEFORE, tmp_path_factory.mktemp("before"))
+
+
+@pytest.mark.timeout(900)
+async def test_a_group_is_rolled_forward_and_back_and_each_record_comes_out_once(
+    stage: Stage, before: Mapping[str, str]
+) -> None:
+    with ExitStack() as running:
+        fleet = Fleet(stage, before, running)
+        await fleet.start("before")
+        await fleet.start("before")
+        for place, version in ((0, "now"), (1, "now"), (0, "before"), (1, "before"), (0, "now")):
+            await fleet.replace(place, version)  # both versions are members between any two steps
+        published = await fleet.finish()
+    check_published(published, fleet.sent)
+    for version, environment in (("now", NOW), ("before", before)):
+        told = await asyncio.to_thread(_audit, fleet.config, environment)
+        assert not told["violations"], (version, told["kinds"])
+        assert told["counts"]["windows"] == len({c["batch"] for c in published.certificates}), version
+    schema = Draft202012Validator(json.loads((ROOT / "schemas" / "dead-letter.schema.json").read_text()))
+    assert published.dead_letters
+    assert all(schema.is_valid(letter) for letter in published.dead_letters)
+
+
+def _audit(config: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the report of a version's audit of all that was published."""
+    done = subprocess.run(
+        [sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config), "--json"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report

@@ -1,0 +1,38 @@
+"""An earlier version of this package, from the history of the project's own repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def missing_history(revision: str) -> str:
+    """Return why a revision cannot be had here, or an empty text."""
+    if shutil.which("git") is None:
+        return "an earlier version needs `git`"
+    found = subprocess.run(
+        ["git", "-C", str(ROOT), "cat-file", "-e", f"{revision}^{{commit}}"], capture_output=True, timeout=30
+    )
+    return "" if found.returncode == 0 else f"the history here does not reach back to {revision}"
+
+
+def unpack(revision: str, folder: Path) -> dict[str, str]:
+    """Put the package of a revision into a folder; return the environment in which Python imports it."""
+    packed = folder / "package.tar"
+    command = ["git", "-C", str(ROOT), "archive", "--output", str(packed), revision, "stream_anon"]
+    subprocess.run(command, check=True, timeout=60)
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    packed.unlink()
+    # Without the second `python -m` would import what lies in the current folder.
+    environment = {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+    where = [sys.executable, "-c", "import stream_anon; print(stream_anon.__file__)"]
+    found = subprocess.run(where, env={**os.environ, **environment}, check=True, capture_output=True, timeout=60)
+    assert Path(found.stdout.decode().strip()).is_relative_to(folder)
+    return environment
