@@ -19,6 +19,7 @@ ABANDONMENTS = ("stopping", "fenced", "lost", "refused", "missing-field", "faile
 STOPS = ("rewound", "recreated", "unbacked", "unrecorded", "lost-input", "unreadable")
 ACTIVITIES = ("starting", "consuming", "taking-over", "publishing", "dating", "asking-registry")
 THROTTLES = ("broker", "processor")
+DIRECTIONS = ("ahead", "back")
 BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit", "leakage")
 CHANGES = ("assigned", "revoked")
 SCHEMA_CHANGES = ("lacking", "vanished", "appeared", "retyped", "unreadable")

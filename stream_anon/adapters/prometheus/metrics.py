@@ -23,6 +23,7 @@ from stream_anon.adapters.prometheus.families import (
     BUSY,
     CHANGES,
     CLASS_SIZES,
+    DIRECTIONS,
     IGNORED,
     OUTCOMES,
     RATIOS,
@@ -242,6 +243,12 @@ class Metrics:
             "by",
             THROTTLES,
         )
+        self._clock_steps = self._family(
+            "clock_steps",
+            "Times that the machine's time of day was set by more than five seconds.",
+            "direction",
+            DIRECTIONS,
+        )
         self._schema_changes = self._family(
             "schema_changes",
             "Declared fields that a schema lacks, has no more, has anew or has with another type, when records "
@@ -428,6 +435,10 @@ class Metrics:
     def throttled(self, by: str, seconds: float) -> None:
         """Count time for which the worker was held back."""
         self._throttled.add(by, max(0.0, seconds))
+
+    def clock_set(self, seconds: float) -> None:
+        """Count a step of the machine's time of day; below 0 it was set back."""
+        self._clock_steps.add("back" if seconds < 0 else "ahead")
 
     def window_published(self, age: float, wall: float) -> None:
         """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""
