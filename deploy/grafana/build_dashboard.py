@@ -521,6 +521,12 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "cps",
                 ((per_second("clock_steps_total", by="direction"), "{{direction}}"),),
             ),
+            Panel(
+                "Input ahead of the clock",
+                "By how much a record of the last window was dated ahead of the worker's time of day.",
+                "s",
+                ((series("input_ahead_seconds"), "{{instance}}"),),
+            ),
         ),
     ),
     (

@@ -174,6 +174,11 @@ class Metrics:
         self._end_to_end = self._histogram(
             "end_to_end_delay_seconds", "From a record's broker timestamp to its publication.", SECONDS
         )
+        self._input_ahead = self._gauge(
+            "input_ahead_seconds",
+            "By how much a record of the last window was dated ahead of this machine's time of day when the window "
+            "was published; 0 if none was.",
+        )
         self._late = self._counter(
             "records_over_delay_budget", "Records that waited longer than policy_delay_budget_seconds."
         )
@@ -525,6 +530,7 @@ class Metrics:
         self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
+        self._input_ahead.set(max(0.0, -np.asarray(end_to_end, np.float64).min(initial=0.0)))
 
     def worked(self, seconds: Mapping[str, float]) -> None:
         """Count the time that stages of the work took."""

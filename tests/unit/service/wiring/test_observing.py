@@ -341,6 +341,15 @@ def test_readiness_is_told_when_the_worker_is_ready(observed: Observed) -> None:
     assert observed.value("ready") == 0
 
 
+def test_records_dated_ahead_of_our_clock_are_told_until_a_window_has_none(observed: Observed) -> None:
+    observed.tell(replace(PUBLISHED, wall=1_700_000_004.0))
+    assert observed.value("input_ahead_seconds") == 6.0
+    observed.tell(PUBLISHED)
+    assert observed.value("input_ahead_seconds") == 0.0
+    observed.tell(replace(PUBLISHED, broker_times=np.empty(0)))
+    assert observed.value("input_ahead_seconds") == 0.0
+
+
 def test_each_direction_in_which_a_clock_was_set_has_a_line_and_a_count(observed: Observed) -> None:
     observed.tell(e.ClockSet(7200.0))
     observed.tell(e.ClockSet(-7199.5))
