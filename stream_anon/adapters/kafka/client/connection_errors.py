@@ -23,7 +23,7 @@ LET_IN_BUT_NO_ANSWER = (
 )
 _OTHER_MEMBER = (
     "kafka.group holds a member that is no worker of this service, and they cannot share partitions. Stop that "
-    "consumer (`kafka-consumer-groups.sh --describe --members` names it), or give kafka.group another name"
+    "consumer, or give it a group of its own (`kafka-consumer-groups.sh --describe --members` names it)"
 )
 _EXPIRED, _NOT_YET = 10, 9
 _FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
