@@ -15,7 +15,8 @@
         ├── RegistryError    the schema registry is away, refuses, or answers what nobody can read
         ├── TopicError       a topic is missing or not set up as it must be
         │   ├── LedgerMissing  the ledger was deleted: it must be made anew
-        │   └── BatchRefused a batch is larger than its topic takes
+        │   ├── BatchRefused a batch is larger than its topic takes
+        │   └── TimeRefused  the times of records are too far from the broker's clock for their topic
         ├── OwnershipLost    another worker owns the partitions now: nothing was published
         ├── OutcomeUnknown   a transaction broke off; the stable offsets tell how it ended
         ├── Overtaken        the ledger says that somebody else released the same records
@@ -157,6 +158,17 @@ class BatchRefused(TopicError):  # noqa: N818 - named after what happened
     def never_fits(self, topic: str) -> bool:
         """Return whether a record is at fault that a topic refused: no smaller batch nor a sound topic takes it."""
         return self.topic == topic and not self.divisible and self.size > LEAST_LIMIT
+
+
+class TimeRefused(TopicError):  # noqa: N818 - named after what happened
+    """A topic takes no records of these times: our clock or the broker's is wrong. Nothing was published."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"{topic}: the broker refuses the times of our records. The clock of this machine or of the broker is "
+            "wrong by more than message.timestamp.after.max.ms (before.max.ms) of the topic allows. Set the clock; "
+            "the worker goes on by itself then"
+        )
 
 
 class OwnershipLost(BrokerError):  # noqa: N818 - named after what happened

@@ -515,6 +515,18 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "percentunit",
                 ((per_second("throttled_seconds_total", by="by"), "{{by}}"),),
             ),
+            Panel(
+                "Clocks",
+                "Times that the time of day of a worker's machine was set by more than five seconds.",
+                "cps",
+                ((per_second("clock_steps_total", by="direction"), "{{direction}}"),),
+            ),
+            Panel(
+                "Input ahead of the clock",
+                "By how much a record of the last window was dated ahead of the worker's time of day.",
+                "s",
+                ((series("input_ahead_seconds"), "{{instance}}"),),
+            ),
         ),
     ),
     (

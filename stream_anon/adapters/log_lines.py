@@ -132,7 +132,7 @@ class Line(StrEnum):
         "broker-away",
         "warning",
         "The broker, or the schema registry, cannot be reached or refuses; it is tried again with growing pauses.",
-        "Wait a minute; then see `doing` and `error`, and runbook not-ready.",
+        "Wait a minute; then see `doing` and `error`, and runbook not-ready (clock, where `doing` is `dating`).",
     )
     BROKER_BACK = ("broker-back", "info", "The broker answers again.", "Nothing.")
     SCHEMA_CHANGED = (
@@ -152,6 +152,18 @@ class Line(StrEnum):
         "warning",
         "A certificate that secures a connection ends within two weeks, or has ended.",
         "Renew the file that `key` names; it is read again without a restart.",
+    )
+    CLOCK_SET_AHEAD = (
+        "clock-set-ahead",
+        "warning",
+        "The time of day of this machine was set ahead, or the machine was suspended.",
+        "Runbook clock: compare the clock with another one. Certificates and log lines tell its time from here on.",
+    )
+    CLOCK_SET_BACK = (
+        "clock-set-back",
+        "warning",
+        "The time of day of this machine was set back by more than five seconds; the worker follows it.",
+        "Runbook clock: find out which time was wrong. Certificates and log lines until here tell the earlier one.",
     )
     THROTTLED = (
         "throttled",

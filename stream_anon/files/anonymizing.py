@@ -157,7 +157,7 @@ class Anonymization:
         closed = self._clock.wall()
         frame = CertificateFrame(
             batch=secrets.token_hex(16),
-            opened=_iso(self._opened),
+            opened=_iso(min(self._opened, closed)),  # somebody may have set the clock back
             closed=_iso(closed),
             inputs=tuple((*PLACE, part.start, part.end) for part in release.ranges),
             delivery="file",

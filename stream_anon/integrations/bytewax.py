@@ -102,7 +102,7 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
         before = self._releases.stored(self._name)
         if before is None:
             timer = WindowTimer.draw(self._limits, self._draws)
-            self._size, self._until = self._limits.max_records, timer.due_at(self._clock.wall())
+            self._size, self._until = self._limits.max_records, timer.due_at(self._clock.monotonic())
             return
         self._size, self._until = before.records_in, inf
 
@@ -128,7 +128,7 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
 
     def on_notify(self) -> tuple[list[StoredRelease], bool]:
         """Release the open window, which is old enough, or complete since the work was resumed."""
-        due = self._records and (len(self._records) >= self._size or self._clock.wall() >= self._until)
+        due = self._records and (len(self._records) >= self._size or self._clock.monotonic() >= self._until)
         return ([self._close()] if due else []), self.RETAIN
 
     def on_eof(self) -> tuple[list[StoredRelease], bool]:
@@ -139,7 +139,9 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
         """Return when the open window is to be released; None where that depends on records only."""
         if self._records and len(self._records) >= self._size:
             return dt.datetime.fromtimestamp(self._clock.wall(), dt.UTC)
-        return None if self._until == inf else dt.datetime.fromtimestamp(self._until, dt.UTC)
+        if self._until == inf:
+            return None
+        return dt.datetime.fromtimestamp(self._clock.wall() + self._until - self._clock.monotonic(), dt.UTC)
 
     def snapshot(self) -> _State:
         """Return what resumes this key. It holds people's records as they came."""

@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Reads time; neither reading ever falls below an earlier one. Durations are measured with `monotonic`."""
+    """Reads time. Durations, ages and deadlines are measured with `monotonic`, for somebody may set `wall` back."""
 
     def monotonic(self) -> float:
-        """Return seconds since some fixed moment."""
+        """Return seconds since some fixed moment, at or after every earlier reading."""
         ...
 
     def wall(self) -> float:

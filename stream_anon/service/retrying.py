@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stream_anon.errors import BrokerError, RegistryError
+from stream_anon.errors import BrokerError, RegistryError, TimeRefused
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
+REFUSED_PAUSE = 5.0  # after a window that is read again: nobody sets a clock within seconds
 CAUSE_EVERY = 10.0  # seconds between two causes of the same absence that are told
 
 _T = TypeVar("_T")
@@ -60,7 +61,7 @@ class Reachability:
             absence.error, absence.told = error, now
             self._tell(BrokerAway(doing, error, again=True))
         absence.attempts += 1
-        self._judge(f"{doing.whom} away while {doing.value}")
+        self._judge(doing.in_words)
 
     def back(self, doing: Away) -> None:
         """Note that an activity succeeded."""
@@ -85,6 +86,8 @@ class Growth:
     def next(self, error: Exception | None = None) -> float:
         """Return how long to wait, twice as long as last time."""
         least, most = 0.0, LONGEST_PAUSE
+        if isinstance(error, TimeRefused):
+            return REFUSED_PAUSE
         if isinstance(error, RegistryError):
             least, most = error.least_pause, error.longest_pause or LONGEST_PAUSE
         seconds = max(least, min(self._next, most))

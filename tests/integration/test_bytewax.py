@@ -16,6 +16,7 @@ from stream_anon import Anonymizer, Policy
 from stream_anon.demo.clinic import visits
 from stream_anon.errors import Refused
 from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
+from tests.support.clock import FakeClock
 from tests.support.data import ROOT
 from tests.support.modules import module_of
 from tests.support.policies import people, write_policy
@@ -173,17 +174,10 @@ def test_a_window_is_released_when_it_is_old_enough_and_ends_there_again(tmp_pat
     assert sum(again) == 60
 
 
-class _Clock:
-    """A clock that stands still."""
-
-    def wall(self) -> float:
-        return 1_000_000.0
-
-
 def test_the_age_at_which_a_window_is_released_is_drawn_so_that_it_does_not_tell_when_it_began(
     policy_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "SystemClock", _Clock)
+    monkeypatch.setattr(host, "SystemClock", lambda: FakeClock(wall=1_000_000.0))
     policy = Policy.load(policy_path)
     releases = ReleaseFolder(tmp_path / "released", policy, "flow")
     ages = set()
@@ -194,6 +188,23 @@ def test_the_age_at_which_a_window_is_released_is_drawn_so_that_it_does_not_tell
     assert len(ages) > 30
     assert 0.9 <= min(ages) < 0.93
     assert 0.97 < max(ages) <= 1
+
+
+@pytest.mark.parametrize("step", [7200.0, -7200.0])
+def test_a_clock_that_is_set_neither_delays_nor_hastens_the_end_of_a_window(
+    policy_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    clock = FakeClock()
+    monkeypatch.setattr(host, "SystemClock", lambda: clock)
+    policy = Policy.load(policy_path)
+    windows = host._KeyWindows(ReleaseFolder(tmp_path / "released", policy, "flow"), policy.window, None)
+    windows.on_batch([("all", record) for record in numbered(20)])
+    clock.set_wall(step)
+    assert windows.on_notify()[0] == []
+    waits = windows.notify_at().timestamp() - clock.wall()
+    assert 0.9 * policy.window.max_delay - 0.001 <= waits <= policy.window.max_delay
+    clock.advance(policy.window.max_delay)
+    assert [made.records_in for made in windows.on_notify()[0]] == [20]
 
 
 def test_a_window_that_is_suppressed_is_not_seen_and_is_not_made_again(policy_path: Path, tmp_path: Path) -> None:

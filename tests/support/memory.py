@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from stream_anon.errors import (
     OutcomeUnknown,
     Overtaken,
     OwnershipLost,
+    TimeRefused,
     TopicError,
 )
 from stream_anon.ports import (
@@ -39,6 +41,7 @@ from stream_anon.ports import (
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
+MOST_AHEAD = 3600.0  # seconds, as message.timestamp.after.max.ms unless it is set
 
 
 @dataclass
@@ -79,6 +82,7 @@ class MemoryBroker:
         self.missing: set[str] = set()
         self.held = 0  # records behind an open transaction
         self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
+        self.wall: Callable[[], float] = lambda: inf  # its own time of day, seconds since the epoch
         self.generation = 0
         self.members: dict[str, MemorySource] = {}
         self.given: dict[str, frozenset[int]] = {}
@@ -98,6 +102,7 @@ class MemoryBroker:
             "released_of",
             "revisions",
             "missing",
+            "wall",
             "open",
             "owner",
         ):
@@ -438,6 +443,8 @@ class MemorySink:
         if self.broker.ledger_is_gone or len(there) < len({p.topic for p in self._running().parcels}):
             raise TopicError("a topic does not exist any more")
         for parcel in self._running().parcels:
+            if parcel.time / 1000 > self.broker.wall() + MOST_AHEAD:
+                raise TimeRefused(parcel.topic)
             most = self.takes.get(parcel.topic, 2**31)
             for size in (len(value or b"") for value in parcel.values):
                 if size > most:

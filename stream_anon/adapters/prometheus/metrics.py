@@ -23,6 +23,7 @@ from stream_anon.adapters.prometheus.families import (
     BUSY,
     CHANGES,
     CLASS_SIZES,
+    DIRECTIONS,
     IGNORED,
     OUTCOMES,
     RATIOS,
@@ -173,6 +174,11 @@ class Metrics:
         self._end_to_end = self._histogram(
             "end_to_end_delay_seconds", "From a record's broker timestamp to its publication.", SECONDS
         )
+        self._input_ahead = self._gauge(
+            "input_ahead_seconds",
+            "By how much a record of the last window was dated ahead of this machine's time of day when the window "
+            "was published; 0 if none was.",
+        )
         self._late = self._counter(
             "records_over_delay_budget", "Records that waited longer than policy_delay_budget_seconds."
         )
@@ -241,6 +247,12 @@ class Metrics:
             "Time that brokers' quotas held connections back, and that a limit held the pod's processors back.",
             "by",
             THROTTLES,
+        )
+        self._clock_steps = self._family(
+            "clock_steps",
+            "Times that the machine's time of day was set by more than five seconds.",
+            "direction",
+            DIRECTIONS,
         )
         self._schema_changes = self._family(
             "schema_changes",
@@ -429,6 +441,10 @@ class Metrics:
         """Count time for which the worker was held back."""
         self._throttled.add(by, max(0.0, seconds))
 
+    def clock_set(self, seconds: float) -> None:
+        """Count a step of the machine's time of day; below 0 it was set back."""
+        self._clock_steps.add("back" if seconds < 0 else "ahead")
+
     def window_published(self, age: float, wall: float) -> None:
         """Count a window that closed at `age` seconds and was committed at `wall`, seconds since 1970."""
         self._windows.inc()
@@ -514,6 +530,7 @@ class Metrics:
         self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
+        self._input_ahead.set(max(0.0, -np.asarray(end_to_end, np.float64).min(initial=0.0)))
 
     def worked(self, seconds: Mapping[str, float]) -> None:
         """Count the time that stages of the work took."""

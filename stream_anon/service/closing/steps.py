@@ -9,7 +9,8 @@ If a step from 4 to 9 breaks, the outcome is unknown. The producer is thrown awa
 transactional id settles what was open. Then the ledger and the stable offsets decide. If the ledger holds an entry
 of this window, the window was committed. If the offsets stand at its start, the same bytes go out again. Anything
 else leads to a takeover. Bytes that the output has refused twice are not sent again: a takeover asks how much the
-topics take, and reads the records again.
+topics take, and reads the records again. So it goes with records that the broker refuses for their times: they and
+their certificate get new ones.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ from functools import partial
 import numpy as np
 
 from stream_anon.engine.closing import Closer
-from stream_anon.errors import BatchRefused, BrokerError, Overtaken, OwnershipLost, Recreated, TopicError
+from stream_anon.errors import (
+    BatchRefused,
+    BrokerError,
+    Overtaken,
+    OwnershipLost,
+    Recreated,
+    TimeRefused,
+    TopicError,
+)
 from stream_anon.ports import Clock, Membership, Place, ReleaseLedger, Sink
 from stream_anon.service.closing.publication import Publication, Writer
 from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Ending, OutgoingWindow, PublicationResult
@@ -98,7 +107,8 @@ class ClosingSteps:
             self.first_window.judge(release)
         # A window is encoded once: every attempt to publish it sends these bytes.
         async with steps.step(3, "encode"):
-            times = self._wall_of(release.opened_at), self.clock.wall()
+            closed = self.clock.wall()
+            times = closed - (self.clock.monotonic() - release.opened_at), closed
             publication = await asyncio.to_thread(
                 self.writer.write, release, outgoing.targets, outgoing.places, times, previous(), outgoing.topic_ids
             )
@@ -161,6 +171,11 @@ class ClosingSteps:
                 self.tell(TransactionBroken(steps.reached, text))
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
+                if unsent and isinstance(error, TimeRefused):
+                    self.reachability.away(Away.DATING, text)
+                    await pauses.pause(error)
+                    outcome = Outcome.REFUSED
+                    break
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
                 if unsent and not never:
                     if broken:
@@ -169,8 +184,9 @@ class ClosingSteps:
                     await pauses.pause()
                     continue
                 outcome = Outcome.REFUSED if unsent else _OUTCOMES[ending]
-            self.reachability.back(Away.PUBLISHING)
+            self.reachability.back(Away.DATING)
             break
+        self.reachability.back(Away.PUBLISHING)
         async with steps.step(10, "forget the window"):  # the caller lets go of it
             self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
@@ -178,9 +194,6 @@ class ClosingSteps:
             closed.released, closed.encoded, now - begun, max(now - commit, 0.0), closed.release.gate_seconds
         )
         return PublicationResult(outcome, closed.release, publication, durations)
-
-    def _wall_of(self, monotonic: float) -> float:
-        return self.clock.wall() - (self.clock.monotonic() - monotonic)
 
     async def _refuse_recreated(self, known: Mapping[str, str], publication: Publication) -> None:
         wanted = {topic: known[topic] for topic, _ in publication.starts if topic in known}

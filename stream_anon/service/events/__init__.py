@@ -23,6 +23,7 @@ from stream_anon.service.events.brokers import (
     Throttled,
 )
 from stream_anon.service.events.life import (
+    ClockSet,
     KernelsCompiled,
     KernelsCompiling,
     OrderAdopted,
@@ -66,6 +67,7 @@ Event = (
     | ReadinessChanged
     | BrokerAway
     | BrokerBack
+    | ClockSet
     | CertificatesRead
     | Throttled
     | LedgerHeld
@@ -102,6 +104,7 @@ __all__ = [
     "BrokerAway",
     "BrokerBack",
     "CertificatesRead",
+    "ClockSet",
     "Durations",
     "Event",
     "InputSkipped",

@@ -16,12 +16,20 @@ class Away(StrEnum):
     CONSUMING = "consuming"
     TAKING_OVER = "taking-over"
     PUBLISHING = "publishing"
+    DATING = "dating"  # the broker refuses the times of our records
     ASKING_REGISTRY = "asking-registry"
 
     @property
     def whom(self) -> str:
-        """Return who could not be reached."""
+        """Return who could not be reached, or refuses."""
         return "schema registry" if self is Away.ASKING_REGISTRY else "broker"
+
+    @property
+    def in_words(self) -> str:
+        """Return why the worker is not ready."""
+        if self is Away.DATING:
+            return "broker refuses the times of records"
+        return f"{self.whom} away while {self.value}"
 
 
 @dataclass(frozen=True, slots=True)

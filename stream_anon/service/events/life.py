@@ -75,6 +75,19 @@ class ReadinessChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ClockSet:
+    """The machine's time of day was set, while durations were measured on.
+
+    Parameters
+    ----------
+    seconds
+        By how much; below 0 it was set back.
+    """
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class OrderAdopted:
     """The engine's learned order changed; the next window is the first that uses it.
 

@@ -25,6 +25,7 @@ MOST_POLLED = 10_000
 LEAST_TIMES = 100_000  # kept at the most, or four windows if that is more
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
+UNANSWERED = "a broker that was asked gives no answer; others may be well"
 POLLS_TO_TRUST = 10  # without a record; 2 s
 
 
@@ -256,7 +257,7 @@ class Reader:
         """Ask now and then whether the broker is there, since fetching fails silently."""
         now = self._clock.monotonic()
         if self._probe is not None and self._probe.done():
-            absent = "no broker answers" if self._probe.cancelled() else self._probe.result()
+            absent = UNANSWERED if self._probe.cancelled() else self._probe.result()
             self._probe = None
             if absent:
                 self._reachability.away(Away.CONSUMING, absent)
@@ -267,7 +268,7 @@ class Reader:
             self._probe = asyncio.create_task(self._ask_broker())
 
     async def _ask_broker(self) -> str:
-        """Return in words why no broker serves us, or which topic is missing; empty if all is well."""
+        """Return in words why brokers do not serve us, or which topic is missing; empty if all is well."""
         missing = ""
         try:
             async with asyncio.timeout(PROBE_WITHIN):
@@ -281,7 +282,7 @@ class Reader:
                 missing = await self._look_at_topics()
                 await self._stopped.look()
                 await self._left.look()
-        return missing if there else "no broker answers"
+        return missing if there else UNANSWERED
 
     async def close(self) -> None:
         """Stop asking."""

@@ -45,6 +45,8 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                 log.info(Line.COMPILED, seconds=_short(event.seconds))
             case e.CertificatesRead():
                 _write_certificates(log, event)
+            case e.ClockSet():
+                _write_clock(log, event.seconds)
             case e.Throttled():
                 _write_throttling(log, event)
             case e.LedgerHeld():
@@ -174,6 +176,13 @@ def _write_certificates(log: Log, event: e.CertificatesRead) -> None:
     for key in event.soon:
         days = (event.ends[key] - event.wall) / 86_400
         log.warning(Line.CERTIFICATE_ENDS, key=key, days=round(days, 1))
+
+
+def _write_clock(log: Log, seconds: float) -> None:
+    if seconds < 0:
+        log.warning(Line.CLOCK_SET_BACK, seconds=_short(-seconds))
+    else:
+        log.warning(Line.CLOCK_SET_AHEAD, seconds=_short(seconds))
 
 
 def _write_throttling(log: Log, event: e.Throttled) -> None:

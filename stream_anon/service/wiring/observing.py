@@ -33,6 +33,8 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
                 _count_start(metrics, event)
             case e.CertificatesRead():
                 metrics.certificates(event.ends)
+            case e.ClockSet():
+                metrics.clock_set(event.seconds)
             case e.Throttled():
                 metrics.throttled(event.by.value, event.seconds)
             case e.LedgerHeld():

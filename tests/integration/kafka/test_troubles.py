@@ -8,12 +8,14 @@ import re
 import time
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.tail import key_of, value_of
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.errors import BrokerError
 from stream_anon.ports import LedgerEntry
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
@@ -104,3 +106,21 @@ async def test_brokers_that_hold_a_client_back_by_a_quota_are_heard(kafka: Apach
         assert connections[1].throttling.seconds == 0, "a client that no quota is for"
     finally:
         await asyncio.gather(plain.stop(), *(source.stop(2) for source in sources))
+
+
+async def test_a_stranger_in_the_group_is_named_with_what_to_do(stage: Stage) -> None:
+    # Its one way of assigning partitions is none of ours.
+    stranger = AIOKafkaConsumer(
+        stage.name,
+        bootstrap_servers=stage.kafka.address,
+        group_id=stage.name,
+        partition_assignment_strategy=(RoundRobinPartitionAssignor,),
+    )
+    await stranger.start()
+    source = KafkaSource(Connection(stage.kafka.address, stage.name), InputTopics((stage.name,)))
+    try:
+        with pytest.raises(BrokerError, match=r"kafka\.group holds a member that is no worker"):
+            await source.start()
+    finally:
+        await source.stop(1.0)
+        await stranger.stop()

@@ -553,6 +553,18 @@ CASES = (
         # For a day: long enough to wake somebody, and it ends where a service was taken away on purpose.
         {"80m": (), "94m": (), "105m": ("back", "gone", "young"), "20h": ("gone", "young"), "27h": ()},
     ),
+    Case(
+        "StreamAnonClockWrong",
+        {
+            'clock_steps_total{instance="back", direction="back"}': "0x5 1x100",
+            'clock_steps_total{instance="ahead", direction="ahead"}': "0x5 1x100",
+            'clock_steps_total{instance="well", direction="ahead"}': "0x105",
+            'broker_outages_total{instance="refused", activity="dating"}': "0x5 1x100",
+            'broker_outages_total{instance="away", activity="publishing"}': "0x5 1x100",
+        },
+        {"4m": (), "10m": ("ahead", "back", "refused"), "80m": ()},
+        by="instance",
+    ),
 )
 # What looks at a whole service is asked again with services of one name, each in a namespace of its own.
 NAMESAKES = tuple(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from stream_anon.errors import BrokerError, RegistryError
+from stream_anon.errors import BrokerError, RegistryError, TimeRefused
 from stream_anon.service import retrying
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event, ReadinessChanged
 from stream_anon.service.fault_points import fault_at, nowhere
@@ -55,6 +55,15 @@ def test_ready_only_when_nothing_is_away() -> None:
     assert ready == [True, False]
     reachability.back(Away.PUBLISHING)
     assert told[-1] == ReadinessChanged(True)
+
+
+def test_refused_times_are_a_reason_of_their_own_and_tried_again_after_seconds() -> None:
+    told = list[Event]()
+    reachability, growth = Reachability(FakeClock().monotonic, told.append), retrying.Growth()
+    reachability.joined()
+    reachability.away(Away.DATING, "the clock")
+    assert told[-1] == ReadinessChanged(False, "broker refuses the times of records")
+    assert [growth.next(TimeRefused("out")) for _ in range(3)] == [retrying.REFUSED_PAUSE] * 3
 
 
 async def test_a_start_that_waits_for_the_registry_says_so_and_not_that_the_broker_is_away(

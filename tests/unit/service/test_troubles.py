@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.ports import ReleaseLedger
-from stream_anon.service.events import Event, LedgerHeld, Throttle, Throttled
+from stream_anon.service.events import ClockSet, Event, LedgerHeld, Throttle, Throttled
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.troubles import HELD_AGAIN, Troubles
 from stream_anon.service.wiring.log_listener import into_log
@@ -51,6 +51,21 @@ def test_throttling_is_told_once_a_minute_with_what_came_since() -> None:
         Throttled(Throttle.BROKER, 30.0, 60.0),
         Throttled(Throttle.PROCESSOR, 15.0, 60.0),
     ]
+
+
+def test_a_clock_that_is_set_is_told_once_each_time() -> None:
+    watched = Watched()
+    for step in (0, 7200, 0, 0, -7200, 0, 3, -4, 0):
+        watched.clock.set_wall(step)
+        watched.clock.advance(2)
+        watched.look()
+    assert watched.told == [ClockSet(7200), ClockSet(-7200)]
+
+
+def test_a_worker_that_stood_still_does_not_take_it_for_a_clock_that_was_set() -> None:
+    watched = Watched()
+    watched.clock.advance(3600)
+    assert watched.look() == []
 
 
 def test_a_ledger_held_for_longer_than_a_worker_would_is_warned_of_now_and_then() -> None:

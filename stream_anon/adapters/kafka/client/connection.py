@@ -17,7 +17,6 @@ from aiokafka.abc import AbstractTokenProvider
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import (
     KafkaConnectionError,
-    KafkaError,
     NodeNotReadyError,
     SaslAuthenticationFailed,
 )
@@ -26,6 +25,8 @@ from aiokafka.protocol.metadata import MetadataRequest
 from stream_anon.adapters.kafka.bulk.bounded_consumer import BoundedConsumer
 from stream_anon.adapters.kafka.client.asking import creating_nothing
 from stream_anon.adapters.kafka.client.connection_errors import (
+    LET_IN_BUT_NO_ANSWER,
+    cause_of,
     chain,
     in_words,
 )
@@ -268,16 +269,17 @@ def _absence(error: BaseException) -> str:
 async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:
     """Return an error that names what was done, and why the broker refuses us if that is the reason."""
     if isinstance(error, KafkaConnectionError | NodeNotReadyError | TimeoutError | AssertionError | ValueError):
-        door = Door()
         try:
             async with asyncio.timeout(2 * _KNOCK_WITHIN):
                 door = await connection.knock()
         except TimeoutError:
-            pass
+            return broker_error(doing, error)
         if door.refused:
             return BrokerError(f"{doing}: {door.refused}")
         if door.absent:
             return BrokerError(f"{doing}: nothing answers at kafka.bootstrap_servers ({door.absent})")
+        if isinstance(error, TimeoutError):
+            return BrokerError(f"{doing}: {LET_IN_BUT_NO_ANSWER}")
     return broker_error(doing, error)
 
 
@@ -286,6 +288,4 @@ def broker_error(doing: str, error: BaseException) -> BrokerError:
 
     The library's message is left out: it may quote records.
     """
-    name = type(error).__name__
-    retriable = isinstance(error, KafkaError) and bool(error.retriable)
-    return BrokerError(f"{doing}: {name}" + (" (temporary)" if retriable else ""))
+    return BrokerError(f"{doing}: {cause_of(error)}")

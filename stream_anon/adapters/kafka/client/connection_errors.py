@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from aiokafka.errors import (
     AuthenticationFailedError,
+    InconsistentGroupProtocolError,
     KafkaConnectionError,
+    KafkaError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
 )
@@ -15,6 +17,14 @@ from aiokafka.errors import (
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import TokenError
 
+LET_IN_BUT_NO_ANSWER = (
+    "no answer in time, though a broker lets us in. It is tried again. If it lasts, look whether all partitions of "
+    "__transaction_state and __consumer_offsets have a leader and as many replicas in sync as they need"
+)
+_OTHER_MEMBER = (
+    "kafka.group holds a member that is no worker of this service, and they cannot share partitions. Stop that "
+    "consumer, or give it a group of its own (`kafka-consumer-groups.sh --describe --members` names it)"
+)
 _EXPIRED, _NOT_YET = 10, 9
 _FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
 _OTHER_HOST = frozenset({62, 64})
@@ -50,6 +60,16 @@ def in_words(error: BaseException, security: Security) -> str:
             f"kafka.security.protocol {security.protocol}"
         )
     return ""
+
+
+def cause_of(error: BaseException) -> str:
+    """Return what an error of a request means, or else only its kind: the library's message may quote records."""
+    if isinstance(error, InconsistentGroupProtocolError):
+        return _OTHER_MEMBER
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    retriable = isinstance(error, KafkaError) and bool(error.retriable)
+    return type(error).__name__ + (" (temporary)" if retriable else "")
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
+    InvalidTimestampError,
     KafkaError,
     MessageSizeTooLargeError,
     RecordListTooLargeError,
@@ -22,7 +23,7 @@ from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.bulk.packing import NONE
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.leaving import leave
-from stream_anon.errors import BatchRefused, TopicError
+from stream_anon.errors import BatchRefused, TimeRefused, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel, Place
 
@@ -32,6 +33,7 @@ LEAST_BATCH_BYTES = 256
 # With 100 ms, the default, every transaction would wait for the markers of the one before it.
 RETRY_BACKOFF_MS = 5
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+_REFUSALS = (TopicAuthorizationFailedError, TimeRefused)
 
 
 def smaller(batch_bytes: int) -> int:
@@ -121,10 +123,10 @@ class Shipment:
         try:
             firsts = await asyncio.gather(*self._lanes)
         except Exception:
-            # If one topic may not be written, batches of other topics often fail first, only because of it.
+            # Batches of other topics often fail first, only because one topic refused its own.
             done, _ = await asyncio.wait(self._lanes, timeout=0.2)
             for lane in done:
-                if not lane.cancelled() and isinstance(lane.exception(), TopicAuthorizationFailedError):
+                if not lane.cancelled() and isinstance(lane.exception(), _REFUSALS):
                     lane.result()
             raise
         self._lanes.clear()  # not earlier: after a refusal the other lanes still send, and `forget` must end them
@@ -164,6 +166,8 @@ class Shipment:
             too_large = (f.done() and not f.cancelled() and isinstance(f.exception(), _TOO_LARGE) for f in futures)
             batch = next(batch for batch, it in zip(sent, too_large, strict=True) if it)
             raise BatchRefused(topic, batch.record_count(), batch.size()) from None
+        except InvalidTimestampError:
+            raise TimeRefused(topic) from None
         finally:
             for future in futures:
                 if future.done() and not future.cancelled():

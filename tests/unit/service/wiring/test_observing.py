@@ -60,6 +60,7 @@ PUBLISHED = e.WindowPublished(
 EVERY_KIND: tuple[e.Event, ...] = (
     STARTED,
     e.CertificatesRead({"kafka.registry.ca_file": 1.7e9}, ("kafka.registry.ca_file",), 1.7e9),
+    e.ClockSet(-7200.0),
     e.Throttled(e.Throttle.BROKER, 12.5, 60.0),
     e.LedgerHeld("out.ledger", 31.0, True),
     e.KernelsCompiling(),
@@ -340,6 +341,31 @@ def test_readiness_is_told_when_the_worker_is_ready(observed: Observed) -> None:
     assert observed.value("ready") == 0
 
 
+def test_records_dated_ahead_of_our_clock_are_told_until_a_window_has_none(observed: Observed) -> None:
+    observed.tell(replace(PUBLISHED, wall=1_700_000_004.0))
+    assert observed.value("input_ahead_seconds") == 6.0
+    observed.tell(PUBLISHED)
+    assert observed.value("input_ahead_seconds") == 0.0
+    observed.tell(replace(PUBLISHED, broker_times=np.empty(0)))
+    assert observed.value("input_ahead_seconds") == 0.0
+
+
+def test_each_direction_in_which_a_clock_was_set_has_a_line_and_a_count(observed: Observed) -> None:
+    observed.tell(e.ClockSet(7200.0))
+    observed.tell(e.ClockSet(-7199.5))
+
+    told = [(line["event"], line["level"], line["seconds"]) for line in observed.lines]
+    assert told == [("clock-set-ahead", "warning", 7200.0), ("clock-set-back", "warning", 7199.5)]
+    assert [observed.value("clock_steps_total", direction=way) for way in ("ahead", "back")] == [1, 1]
+
+
+def test_records_whose_times_are_refused_are_an_outage_of_their_own(observed: Observed) -> None:
+    observed.tell(e.BrokerAway(e.Away.DATING, "people.out: the clock"))
+
+    assert observed.value("broker_outages_total", activity="dating") == 1
+    assert observed.value("broker_outages_total", activity="publishing") == 0
+
+
 def test_the_page_is_complete_before_anything_happened(observed: Observed) -> None:
     assert observed.page["service"] is None
     assert observed.page["open_window"] is None
@@ -360,7 +386,7 @@ def test_the_page_shows_count_and_age_only_of_an_open_window(observed: Observed)
 
 def test_another_cause_is_told_and_counts_as_the_same_outage(observed: Observed) -> None:
     observed.tell(e.BrokerAway(e.Away.STARTING, "KafkaConnectionError"))
-    observed.tell(e.BrokerAway(e.Away.CONSUMING, "no broker answers"))
+    observed.tell(e.BrokerAway(e.Away.CONSUMING, "no answer"))
     observed.tell(e.BrokerAway(e.Away.STARTING, "people.out: does not exist", again=True))
 
     assert observed.value("broker_outages_total", activity="starting") == 1

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
+from aiokafka.errors import InconsistentGroupProtocolError, KafkaConnectionError, SaslAuthenticationFailed
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.connection import Connection, Door, broker_error, connection_error
 from stream_anon.adapters.kafka.client.connection_errors import in_words
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
@@ -63,6 +63,24 @@ async def test_an_absent_broker_is_told_as_absent(servers: str, absent: str) -> 
     assert await connection.why_refused() == ""
     error = await connection_error(connection, "connecting", KafkaConnectionError(SECRET))
     assert str(error) == f"connecting: nothing answers at kafka.bootstrap_servers ({absent})"
+
+
+async def test_a_start_that_gets_no_answer_from_brokers_that_let_us_in_says_where_to_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def open_door(_: Connection) -> Door:
+        return Door()
+
+    monkeypatch.setattr(Connection, "knock", open_door)
+    error = await connection_error(Connection("127.0.0.1:1", "g"), "starting the producer", TimeoutError())
+    assert str(error).startswith("starting the producer: no answer in time, though a broker lets us in")
+    assert "__transaction_state" in str(error)
+
+
+def test_a_stranger_in_the_group_is_told_in_words_and_with_what_to_do() -> None:
+    said = str(broker_error("joining the group", InconsistentGroupProtocolError()))
+    assert said.startswith("joining the group: kafka.group holds a member that is no worker")
+    assert "Error" not in said
 
 
 def test_no_secret_stands_in_a_representation() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiokafka.errors import (
+    InvalidTimestampError,
     KafkaError,
     NodeNotReadyError,
     TopicAuthorizationFailedError,
@@ -22,7 +23,7 @@ from stream_anon.adapters.kafka.writing import producing_sink
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.writing.producers import Shipment
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
-from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, TopicError
+from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, TimeRefused, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel
 
@@ -88,6 +89,26 @@ async def test_refused_batch_ends_the_other_lanes() -> None:
     assert len(asyncio.all_tasks() - before) == 3
     await shipment.forget()
     assert asyncio.all_tasks() == before
+
+
+class LateRefusing(HalfRefusing):
+    """A producer that refuses partition 0 first, and then, as the cause, the times of what goes to the others."""
+
+    async def send_batch(self, batch: BatchBuilder, topic: str, *, partition: int) -> asyncio.Future[object]:
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        if partition == 0:
+            answer.set_exception(KafkaError())
+        else:
+            asyncio.get_running_loop().call_later(0.02, answer.set_exception, InvalidTimestampError())
+        return answer
+
+
+async def test_refused_times_are_named_also_where_another_batch_failed_first_because_of_them() -> None:
+    shipment = Shipment(LateRefusing())
+    shipment.send([Parcel("out", partition, [b"x"], 5000) for partition in range(2)])
+    with pytest.raises(TimeRefused, match=r"^out: .*clock.*message\.timestamp\.after\.max\.ms"):
+        await shipment.settle()
+    await shipment.forget()
 
 
 class Taking(HalfRefusing):
