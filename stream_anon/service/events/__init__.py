@@ -33,6 +33,7 @@ from stream_anon.service.events.life import (
     WorkerStopping,
 )
 from stream_anon.service.events.partitions import (
+    GroupSeen,
     InputSkipped,
     PartitionsRevoked,
     PartitionStopped,
@@ -77,6 +78,7 @@ Event = (
     | TakeoverStarted
     | TakeoverDone
     | StandingBy
+    | GroupSeen
     | Superseded
     | PartitionStopped
     | ReadingOrdered
@@ -104,6 +106,7 @@ __all__ = [
     "CertificatesRead",
     "Durations",
     "Event",
+    "GroupSeen",
     "InputSkipped",
     "KernelsCompiled",
     "KernelsCompiling",
