@@ -53,8 +53,8 @@ def sizing(rate: float, record_bytes: float, max_records: int) -> Sizing:
 def capacity(record_bytes: float, max_records: int) -> float:
     """Return how many records a second one worker takes when it is always busy.
 
-    Between two measured windows the slower one counts. A smaller window than any of them is taken to last as long as
-    the smallest.
+    Between two measured windows the slower one counts. A window smaller than all of them is assumed to take as long
+    as the smallest.
     """
     further = max(record_bytes / KB - 1, 0.0)
     costs = {window: first + further * more for window, (first, more) in _COST.items()}
