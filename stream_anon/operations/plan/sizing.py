@@ -12,9 +12,10 @@ KB, MB = 1_000, 1_000_000
 # Microseconds a record by window: of 1 KB, and for each further KB. That of 100,000 is taken from 10,000.
 _COST = {1_000: (17.2, 2.72), 10_000: (8.85, 1.54), 100_000: (11.6, 1.54)}
 _BUSY = 0.7  # share of a worker's time that is planned: the rest is for catching up after a takeover
-_EMPTY_MB = 254  # of a worker without records
+# For records of which almost all is published: a worker keeps it until its window is committed.
+_EMPTY_MB = 425  # with the shortest records
 _MB_A_KB = 13  # for each KB of a record: what is fetched ahead
-_WINDOWS = 1.4  # the records of a window, and parts of the next one
+_WINDOWS = 3.0  # times the bytes of a window: one fills, one closes, and what is written of it
 _STEP_MB = 50
 
 

@@ -19,7 +19,9 @@ MEASURED = {
     (10_000, 1_000): 24_000,
     (10_000, 10_000): 44_000,
 }
-MEMORY = {(1_000, 1_000): 268, (1_000, 100_000): 406, (10_000, 1_000): 397, (10_000, 10_000): 535}
+# MB, where little of a record is published, and where nearly all of it is.
+LITTLE = {(1_000, 1_000): 268, (1_000, 100_000): 406, (10_000, 1_000): 397, (10_000, 10_000): 535}
+ALL = {(1_000, 1_000): 364, (1_000, 10_000): 465, (1_000, 100_000): 739}
 RATES = st.floats(0.01, 1e7)
 LENGTHS = st.floats(1, 1e6)
 WINDOWS = st.integers(2, 1_000_000)
@@ -32,9 +34,14 @@ def test_one_worker_takes_what_was_measured(case: tuple[int, int], speed: int) -
     assert f"{speed:,}" in page.partition("## Sizing")[2], "the page names the figure"
 
 
-@pytest.mark.parametrize(("case", "measured"), MEMORY.items())
-def test_memory_is_not_less_than_was_measured_and_not_much_more(case: tuple[int, int], measured: int) -> None:
-    assert measured <= sizing(1, *case).memory <= 1.2 * measured
+@pytest.mark.parametrize(
+    ("case", "measured", "most"),
+    [*((case, mb, 2.0) for case, mb in LITTLE.items()), *((case, mb, 1.25) for case, mb in ALL.items())],
+)
+def test_memory_is_never_less_than_was_measured_and_not_much_more(
+    case: tuple[int, int], measured: int, most: float
+) -> None:
+    assert measured <= sizing(1, *case).memory <= most * measured
     page = (ROOT / "docs" / "operations.md").read_text()
     assert re.search(rf"\b{measured}\b", page.partition("## Sizing")[2]), "the page names the figure"
 
