@@ -471,6 +471,15 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 kind="stack",
             ),
             Panel(
+                "Partitions of the input",
+                "Those that the input has, and those that workers own; records of the rest are not released.",
+                "short",
+                (
+                    (f"sum(max by (namespace, job, topic) ({series('input_partitions')}))", "of the input"),
+                    (f"sum({series('partitions_owned')})", "owned"),
+                ),
+            ),
+            Panel(
                 "Partitions not read",
                 "Stopped partitions that wait for an operator, those left to a newer policy, and a pause.",
                 "short",

@@ -195,6 +195,12 @@ class Line(StrEnum):
         "No partition is left for this worker: it takes over when another one fails.",
         "Nothing, if it is meant; workers beyond the number of partitions only stand by.",
     )
+    GROUP_SHARED = (
+        "group-shared",
+        "warning",
+        "Somebody who is no worker has joined the consumer group, and may be given partitions.",
+        "Runbook partitions-unowned, now: records of those partitions are not released.",
+    )
     SUPERSEDED = (
         "superseded",
         "warning",

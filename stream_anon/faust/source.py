@@ -10,7 +10,7 @@ from typing import Protocol
 from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.errors import BrokerError
 from stream_anon.faust.lane import Lane
-from stream_anon.ports import Clock, DeadClient, Held, Lost, Membership, Place, Polled
+from stream_anon.ports import Clock, DeadClient, GroupView, Held, Lost, Membership, Place, Polled
 
 MOST_WAITING = 20_000  # records that were taken from the stream and not yet polled
 LINGER = 0.1  # seconds: a stream brings single records, and a turn of the worker costs as much as many of them
@@ -240,6 +240,10 @@ class FaustSource(Marks):
     async def reachable(self) -> bool:
         """See `ports.Source`."""
         return await self._group.reachable()
+
+    def view(self) -> GroupView:
+        """See `ports.Source`. The group is the app's, and workers of the app own what this source does not."""
+        return GroupView({})
 
     async def stop(self, within: float) -> None:  # noqa: ARG002 - the app leaves the group by itself
         """See `ports.Source`."""

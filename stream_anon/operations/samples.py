@@ -46,12 +46,15 @@ class RecordSample:
         Whether these are all records of the source.
     times
         float64, ascending seconds of the broker, of every record by its offset; None for a file.
+    record_bytes
+        Mean length of a record in its topic; None for a file, which may have another format.
     """
 
     source: str
     batch: CodedBatch
     whole: bool
     times: NDArray[np.float64] | None = None
+    record_bytes: float | None = None
 
     def __len__(self) -> int:
         """Return the number of records, those that do not fit included."""
@@ -126,7 +129,8 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
         sample, codec = asyncio.run(newest())
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
     batch, times = without_ignored(batch, sample.times)
-    return RecordSample(str(kafka.inputs), batch, whole=False, times=times)
+    length = sum(len(value or b"") for value in sample.values) / max(len(sample), 1)
+    return RecordSample(str(kafka.inputs), batch, whole=False, times=times, record_bytes=length)
 
 
 def without_ignored(batch: CodedBatch, times: NDArray[np.float64]) -> tuple[CodedBatch, NDArray[np.float64]]:

@@ -9,7 +9,7 @@ from stream_anon.ports.place import Place
 from stream_anon.ports.records import Chunk, Held, Lost, Parcel, Polled
 from stream_anon.ports.release_ledger import LedgerEntry, ReleaseLedger, newest_revision
 from stream_anon.ports.sink import Sink
-from stream_anon.ports.source import DeadClient, Membership, Source
+from stream_anon.ports.source import DeadClient, GroupView, Membership, Source
 from stream_anon.ports.topic_ids import TopicIds
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Clock",
     "Codec",
     "DeadClient",
+    "GroupView",
     "Held",
     "LedgerEntry",
     "Lost",

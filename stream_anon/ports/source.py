@@ -23,6 +23,22 @@ class Membership:
     member: str
 
 
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """What a source has seen of its group.
+
+    Parameters
+    ----------
+    partitions
+        How many partitions each input topic has, whoever owns them.
+    shared
+        Whether somebody who is no worker is a member of the group, and may be given partitions.
+    """
+
+    partitions: Mapping[str, int]
+    shared: bool = False
+
+
 class Source(Protocol):
     """The input topic as a member of a consumer group; partitions have small numbers that never change."""
 
@@ -96,6 +112,10 @@ class Source(Protocol):
 
     async def reachable(self) -> bool:
         """Return whether a broker answers. Raises BrokerError if the brokers refuse us and say why."""
+        ...
+
+    def view(self) -> GroupView:
+        """Return what `reachable` saw of the group; no topic if it has seen nothing."""
         ...
 
     async def stop(self, within: float) -> None:

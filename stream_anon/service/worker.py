@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from stream_anon.errors import BrokerError, RegistryError
-from stream_anon.ports import DeadClient, Membership
+from stream_anon.ports import DeadClient, GroupView, Membership
 from stream_anon.service.closing.preparing import Ahead
 from stream_anon.service.closing.publication import Targets
 from stream_anon.service.closing.queue import ClosingQueue, Unpublished
@@ -25,6 +25,7 @@ from stream_anon.service.closing.values import OutgoingWindow
 from stream_anon.service.components import Components
 from stream_anon.service.events import (
     Away,
+    GroupSeen,
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
@@ -60,6 +61,7 @@ class Worker:
         self._parts = parts
         self._orders = Orders(stop)
         self._paused = False  # what was told last
+        self._view = GroupView({})  # as above
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._stop = stop
@@ -152,6 +154,7 @@ class Worker:
     async def turn(self) -> None:
         """Do once what is due; takes about 0.2 s if nothing is."""
         self._reader.watch_broker()
+        self._tell_view()
         self._collect()
         if self._takeover_due():
             await self._take_over()
@@ -255,6 +258,12 @@ class Worker:
         await self._source.stop(DISCONNECT_WITHIN)
         # Only polls show whether it gets records, so joining alone does not end the absence.
         await self._patience.persist(Away.CONSUMING, self._source.start, settles=False)
+
+    def _tell_view(self) -> None:
+        view = self._source.view()
+        if view != self._view:
+            self._view = view
+            self._tell(GroupSeen(view.partitions, view.shared))
 
     def _tell_progress(self, paused: bool) -> None:
         window = self._engine.open_window

@@ -29,6 +29,7 @@ from stream_anon.errors import (
 from stream_anon.ports import (
     Chunk,
     DeadClient,
+    GroupView,
     Held,
     LedgerEntry,
     Lost,
@@ -81,6 +82,7 @@ class MemoryBroker:
         self.deleted_entries: dict[Place, LedgerEntry] = {}
         self.missing: set[str] = set()
         self.held = 0  # records behind an open transaction
+        self.shared = False  # whether a member of the group is no worker
         self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
         self.wall: Callable[[], float] = lambda: inf  # its own time of day, seconds since the epoch
         self.generation = 0
@@ -360,6 +362,9 @@ class MemorySource:
 
     async def reachable(self) -> bool:
         return not self.broker.away
+
+    def view(self) -> GroupView:
+        return GroupView({INPUT: len(self.broker.input)}, self.broker.shared)
 
     async def stop(self, within: float) -> None:
         self._generation = -1

@@ -37,6 +37,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_last_release_timestamp_seconds": max,
     "stream_anon_input_ahead_seconds": max,
     "stream_anon_partitions_owned": _ADDED,
+    "stream_anon_input_partitions": max,
     "stream_anon_partitions_not_read": _ADDED,
     "stream_anon_partitions_superseded": _ADDED,
     "stream_anon_consumer_lag_records": _ADDED,  # unknown for one is unknown for all: NaN

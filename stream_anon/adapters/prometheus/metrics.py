@@ -1,7 +1,8 @@
 """All metrics of the service in one place.
 
-Names start with `stream_anon_`, units are base units, labels come from the closed sets below and never from a
-record. Alerts should rest on counters: a gauge misses the windows between two scrapes.
+Names start with `stream_anon_`, units are base units, labels come from the closed sets below, from the settings or
+from the names of input topics, and never from a record. Alerts should rest on counters: a gauge misses the windows
+between two scrapes.
 
 There are no exemplars: one would link a moment of the input to a place in the output, and this service exists to
 cut that link.
@@ -205,6 +206,9 @@ class Metrics:
         self._broken = self._counter("transactions_broken", "Transactions that broke off on their way.")
         self._rebalances = self._family("rebalances", "Changes of the partitions owned.", "change", CHANGES)
         self._owned = self._gauge("partitions_owned", "Input partitions that this worker owns.")
+        self._partitions = self._gauge(
+            "input_partitions", "Partitions of an input topic, whoever owns them.", ("topic",)
+        )
         self._stopped = self._family(
             "partitions_stopped", "Partitions that stopped and need an operator.", "reason", STOPS
         )
@@ -374,6 +378,12 @@ class Metrics:
         self._skipped.inc(skipped)
         self._owned.set(owned)
         self._stages["takeover"].observe(seconds)
+
+    def input_seen(self, partitions: Mapping[str, int]) -> None:
+        """Set how many partitions each input topic has; other topics are forgotten."""
+        self._partitions.clear()
+        for topic, count in partitions.items():
+            self._partitions.labels(topic).set(count)
 
     def unprotected(self, partitions: int) -> None:
         """Count partitions with a committed offset and no entry in the ledger."""

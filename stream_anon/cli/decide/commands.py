@@ -200,6 +200,10 @@ def plan_settings(
         str | None,
         typer.Option(metavar="RATE", help="Records by time (500/s, 30/min); of a topic else its timestamps'."),
     ] = None,
+    record_bytes: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Length of a record in the topic (1.5KB); of a topic else its mean."),
+    ] = None,
     k: Annotated[str, typer.Option(metavar="K,...", help="Try these; else the policy's.")] = "",
     l: Annotated[  # noqa: E741
         str, typer.Option(metavar="L,...", help="Try so many distinct sensitive values; 1 for none.")
@@ -229,15 +233,16 @@ def plan_settings(
 ) -> None:
     """Say what k, l, the window and the engine cost in delay, suppression and loss; from a sample and a rate."""
     from stream_anon.cli.decide.plan import Told, choices_of, limits_of, show_plan
-    from stream_anon.operations.plan.arrivals import rate_of
+    from stream_anon.operations.plan.arrivals import Load, bytes_of, rate_of
 
     chosen, source = _sampled("plan", policy, config, sample, standard)
     choices = choices_of(k, l, engine, records, window_delay)
     limits = limits_of(max_delay, max_suppressed, max_loss)
-    arriving = None if rate is None else rate_of(rate)
-    if arriving is None and sample is not None:
+    length = None if record_bytes is None else bytes_of(record_bytes)
+    load = Load(None if rate is None else rate_of(rate), length)
+    if load.rate is None and sample is not None:
         raise SettingsError("--rate", "a file has no times of arrival: say how many records come, such as 500/s")
-    raise typer.Exit(show_plan(chosen, source, arriving, choices, limits, seed, Told(document, picture)))
+    raise typer.Exit(show_plan(chosen, source, load, choices, limits, seed, Told(document, picture)))
 
 
 @app.command("learn", rich_help_panel="Decide")

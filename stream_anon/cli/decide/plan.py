@@ -19,7 +19,7 @@ from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.plan.arrivals import arrivals_of
+from stream_anon.operations.plan.arrivals import Load, arrivals_of
 from stream_anon.operations.plan.planning import FEW_WINDOWS, Choices, Limits, Plan, plan, warm_engines
 from stream_anon.operations.plan.plot import plan_plot, require_matplotlib
 from stream_anon.operations.plan.trial import Setting, diversity_with
@@ -77,7 +77,7 @@ def seconds_of(option: str, text: str) -> float:
 def show_plan(
     policy_file: Path,
     source: SampleSource,
-    rate: float | None,
+    load: Load,
     choices: Choices,
     limits: Limits,
     seed: int,
@@ -87,8 +87,8 @@ def show_plan(
 
     Parameters
     ----------
-    rate
-        Records a second; None for the times of the broker.
+    load
+        How much comes.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def show_plan(
     console = Console(stderr=True, highlight=False, markup=False)
     with saying_when_compiling():
         reading = _reading(policy, choices)
-        arrivals = arrivals_of(reading, source.read(reading), rate)
+        arrivals = arrivals_of(reading, source.read(reading), load)
         warm_engines(policy, choices, seed)
     with counting("trying settings", len(choices.settings(policy)), console) as progress:
         found = plan(policy, arrivals, choices, limits, seed, progress)
@@ -160,6 +160,7 @@ def show(found: Plan, console: Console) -> None:
         Text("* on the Pareto front: nothing with this k and l is better in one figure and worse in none")
     )
     _show_remarks(found, console)
+    _show_sizes(found, console)
     _show_answers(found, console)
 
 
@@ -171,6 +172,16 @@ def _show_remarks(found: Plan, console: Console) -> None:
     if few:
         text = f"{few} of the settings filled fewer than {FEW_WINDOWS} windows: their figures are rough"
         console.print(Text(text, style="yellow"))
+
+
+def _show_sizes(found: Plan, console: Console) -> None:
+    if not found.sizes:
+        return
+    console.print()
+    console.print(Text(f"Sizing, for records of {found.arrivals.record_bytes:,.0f} bytes", style="bold"))
+    for size in found.sizes:
+        workers = "1 worker" if size.workers == 1 else f"{size.workers:,} workers"
+        console.print(Text(f"  windows of {size.max_records:,}: {workers} with {size.memory:,} MB"))
 
 
 def _show_answers(found: Plan, console: Console) -> None:

@@ -15,6 +15,7 @@ from stream_anon.operations.samples import RecordSample
 
 _NOTHING = np.empty(0, np.int64)
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+_BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,8 @@ class Arrivals:
         Records a second.
     timed
         Whether the times are those of the broker.
+    record_bytes
+        Mean length of a record in the input; None if it is not known.
     """
 
     policy: Policy
@@ -40,6 +43,7 @@ class Arrivals:
     times: NDArray[np.float64]
     rate: float
     timed: bool
+    record_bytes: float | None = None
 
     @property
     def records(self) -> int:
@@ -72,7 +76,37 @@ def rate_of(text: str) -> float:
     return float(found[1]) / _SECONDS[found[2] or "s"]
 
 
-def arrivals_of(policy: Policy, sample: RecordSample, rate: float | None) -> Arrivals:
+def bytes_of(text: str) -> float:
+    """Return the bytes that `800`, `1KB`, `1.5 KB` or `2MB` stands for; a KB has 1,000.
+
+    Raises
+    ------
+    SettingsError
+        For any other text.
+    """
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?(B|KB|MB)?", text.strip(), re.IGNORECASE)
+    if found is None or not float(found[1]):
+        raise SettingsError("--record-bytes", "must be a length such as 800, 1.5KB or 2MB")
+    return float(found[1]) * _BYTES[(found[2] or "B").upper()]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What comes.
+
+    Parameters
+    ----------
+    rate
+        Records a second; None for the times of the broker.
+    record_bytes
+        Mean length of a record in the input; None for that of the sample, if it is of a topic.
+    """
+
+    rate: float | None = None
+    record_bytes: float | None = None
+
+
+def arrivals_of(policy: Policy, sample: RecordSample, load: Load) -> Arrivals:
     """Return the records of a sample one after the other at a rate; without one as they came to the broker.
 
     Raises
@@ -82,12 +116,13 @@ def arrivals_of(policy: Policy, sample: RecordSample, rate: float | None) -> Arr
     """
     sample.require_records()
     batch, count, times = sample.batch, len(sample), sample.times
+    rate, length = load.rate, load.record_bytes or sample.record_bytes
     if rate is not None:
         # Offsets of a file leave out blank lines, which are no records.
         places = np.sort(np.concatenate([batch.offsets, batch.rejects.offsets]))
         batch = replace(batch, offsets=np.searchsorted(places, batch.offsets))
-        return Arrivals(policy, batch, np.arange(count) / rate, rate, timed=False)
+        return Arrivals(policy, batch, np.arange(count) / rate, rate, timed=False, record_bytes=length)
     seconds = 0.0 if times is None else float(times[-1] - times[0])
     if times is None or not seconds:
         raise InputError(f"{sample.source}: no times of arrival, or one only: give --rate")
-    return Arrivals(policy, batch, times - times[0], count / seconds, timed=True)
+    return Arrivals(policy, batch, times - times[0], count / seconds, timed=True, record_bytes=length)

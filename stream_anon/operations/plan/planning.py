@@ -11,6 +11,7 @@ from stream_anon.engine.warming import warm_up
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals
+from stream_anon.operations.plan.sizing import Sizing, sizing
 from stream_anon.operations.plan.trial import Figures, Setting, Trial, try_setting, with_setting
 
 SCHEMA_VERSION = 1
@@ -117,6 +118,15 @@ class Plan:
     answers: tuple[tuple[int, int | None, int | None], ...]
 
     @property
+    def sizes(self) -> tuple[Sizing, ...]:
+        """Return what the stream needs at each size of window; nothing if no length of a record is known."""
+        arrivals = self.arrivals
+        if arrivals.record_bytes is None:
+            return ()
+        windows = sorted({trial.setting.max_records for trial in self.trials})
+        return tuple(sizing(arrivals.rate, arrivals.record_bytes, window) for window in windows)
+
+    @property
     def met(self) -> bool:
         """Return whether some setting meets what is asked."""
         return not self.limits.asked or any(place is not None for _, _, place in self.answers)
@@ -131,6 +141,7 @@ class Plan:
                 "rejected": arrivals.rejected,
                 "rate": arrivals.rate,
                 "timestamps": arrivals.timed,
+                "record_bytes": arrivals.record_bytes,
             },
             "seed": self.seed,
             "limits": asdict(self.limits),
@@ -143,6 +154,7 @@ class Plan:
                 }
                 for place, trial in enumerate(self.trials)
             ],
+            "sizes": [asdict(size) for size in self.sizes],
             "answers": [dict(zip(("k", "l", "setting"), answer, strict=True)) for answer in self.answers],
         }
 

@@ -34,6 +34,7 @@ from stream_anon.service.events.life import (
     WorkerStopping,
 )
 from stream_anon.service.events.partitions import (
+    GroupSeen,
     InputSkipped,
     PartitionsRevoked,
     PartitionStopped,
@@ -79,6 +80,7 @@ Event = (
     | TakeoverStarted
     | TakeoverDone
     | StandingBy
+    | GroupSeen
     | Superseded
     | PartitionStopped
     | ReadingOrdered
@@ -107,6 +109,7 @@ __all__ = [
     "ClockSet",
     "Durations",
     "Event",
+    "GroupSeen",
     "InputSkipped",
     "KernelsCompiled",
     "KernelsCompiling",

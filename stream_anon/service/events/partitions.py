@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 Place = tuple[str, int]
@@ -71,6 +72,14 @@ class TakeoverDone:
 @dataclass(frozen=True, slots=True)
 class StandingBy:
     """The group has no partition left for this worker: it waits for another one to fail. Sent once until it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSeen:
+    """The worker has looked at its group and found something else than before; see `ports.source.GroupView`."""
+
+    partitions: Mapping[str, int]
+    shared: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,10 @@ THROTTLED = {
 }
 THROTTLED_FOR = 120.0  # seconds for which an event is shown
 PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
+SHARED = (
+    "somebody who is no worker is a member of the consumer group: records of partitions that it is given are not "
+    "released"
+)
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
     "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
@@ -58,6 +62,7 @@ class StatusBoard:
         self._throttled: dict[e.Throttle, tuple[float, e.Throttled]] = {}  # with the time at which it was told
         self._ledger_held: e.LedgerHeld | None = None  # if it is worth a warning
         self._paused = False
+        self._shared = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: e.WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
@@ -101,6 +106,8 @@ class StatusBoard:
             case e.PartitionStopped():
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
+            case e.GroupSeen():
+                self._shared = event.shared
             case e.Superseded():
                 self._superseded = event
             case e.ReadingOrdered():
@@ -262,6 +269,7 @@ class StatusBoard:
             for told, event in self._throttled.values()
             if self._monotonic() - told < THROTTLED_FOR and event.seconds >= LEAST_THROTTLED
         ]
+        found += [SHARED] * self._shared
         if self._paused:
             found.append(PAUSED)
         if self._stopped:

@@ -83,6 +83,9 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                 _write_takeover(log, event)
             case e.StandingBy():
                 log.info(Line.STANDING_BY)
+            case e.GroupSeen():
+                if event.shared:
+                    log.warning(Line.GROUP_SHARED)
             case e.Superseded():
                 log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
             case e.PartitionStopped():

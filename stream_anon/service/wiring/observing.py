@@ -56,6 +56,8 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
                 metrics.assigned()
             case e.TakeoverDone():
                 _count_takeover(metrics, event)
+            case e.GroupSeen():
+                metrics.input_seen(event.partitions)
             case e.PartitionStopped():
                 metrics.partition_stopped(event.reason)
             case e.ReadingOrdered():

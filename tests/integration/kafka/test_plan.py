@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaProducer
 from prometheus_client.parser import text_string_to_metric_families
 
 from stream_anon.cli.decide.plan import Told, show_plan
-from stream_anon.operations.plan.arrivals import Arrivals, arrivals_of
+from stream_anon.operations.plan.arrivals import Arrivals, Load, arrivals_of
 from stream_anon.operations.plan.planning import Choices, Limits
 from stream_anon.operations.plan.trial import Figures, Setting, try_setting
 from stream_anon.operations.samples import SampleSource, sample_of_file
@@ -75,7 +75,7 @@ async def test_delay_suppression_and_loss_of_a_run_are_those_of_the_plan(stage: 
     source = tmp_path / "in.jsonl"
     source.write_bytes(b"\n".join(values))
     policy = load_policy(config)
-    planned = _figures(arrivals_of(policy, sample_of_file(policy, str(source)), RATE))
+    planned = _figures(arrivals_of(policy, sample_of_file(policy, str(source)), Load(RATE)))
     assert planned.windows >= 2
     assert planned.suppressed > 0.1
     with WorkerProcess(config) as worker:
@@ -91,11 +91,13 @@ async def test_delay_suppression_and_loss_of_a_run_are_those_of_the_plan(stage: 
     # The same from the topic itself, by the broker's timestamps.
     told = tmp_path / "plan.json"
     choices = Choices(max_records=(WINDOW,))
-    asked = (config, SampleSource(None, config), None, choices, Limits(), 1, Told(document=told))
+    asked = (config, SampleSource(None, config), Load(), choices, Limits(), 1, Told(document=told))
     assert await asyncio.to_thread(show_plan, *asked) == 0
     document = json.loads(told.read_text())
     assert document["sample"]["timestamps"] is True
     assert document["sample"]["records"] == len(values)
+    assert document["sample"]["record_bytes"] == pytest.approx(sum(map(len, values)) / len(values))
+    assert [(size["max_records"], size["workers"]) for size in document["sizes"]] == [(WINDOW, 1)]
     assert document["sample"]["rate"] == pytest.approx(RATE, rel=CLOSE)
     (sampled,) = [one["figures"] for one in document["settings"]]
     assert sampled["windows"] == planned.windows

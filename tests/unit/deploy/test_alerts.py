@@ -67,6 +67,20 @@ def _morning(delay: int) -> dict[str, str]:
     return {f'{name}{{job="{delay}"}}': " ".join(map(str, values)) for name, values in series.items()}
 
 
+def _rolling(job: str, overlap: int) -> dict[str, str]:
+    """Return the series of 20 workers with a partition each, of which one is replaced each minute from 10 on.
+
+    The next one shows the partition with the last sample of the one before (1), with its end (0) or later (-1).
+    """
+    series = {f'input_partitions{{job="{job}", instance="n0", topic="t"}}': "_x10 20x60"}
+    for number in range(20):
+        ends, begins = 10 + number, 11 + number - overlap
+        for name, values in ((f"o{number}", f"1x{ends} stale"), (f"n{number}", f"_x{begins} 1x60")):
+            labels = f'{{job="{job}", instance="{name}"}}'
+            series |= {f"partitions_owned{labels}": values, f"ready{labels}": values}
+    return series
+
+
 FOREIGN = ("up{", "process_", "kube_")
 CASES = (
     Case(
@@ -408,6 +422,57 @@ CASES = (
         by="instance",
     ),
     Case(
+        "StreamAnonPartitionsUnowned",
+        {
+            'input_partitions{job="taken", instance="a", topic="t"}': "4x60",
+            'input_partitions{job="taken", instance="b", topic="t"}': "4x60",
+            'partitions_owned{job="taken", instance="a"}': "2x60",
+            'partitions_owned{job="taken", instance="b"}': "2x10 1x50",
+            # Two of a topic are added and stay without an owner; another topic hides nothing.
+            'input_partitions{job="added", instance="a", topic="t"}': "4x10 6x50",
+            'input_partitions{job="added", instance="a", topic="u"}': "2x60",
+            'partitions_owned{job="added", instance="a"}': "6x60",
+            'input_partitions{job="sound", instance="a", topic="t"}': "4x10 6x50",
+            'partitions_owned{job="sound", instance="a"}': "4x11 6x49",
+            # The broker is away, the service was taken away, or it is of a version that does not count the input's.
+            'partitions_owned{job="older", instance="a"}': "4x60",
+            'input_partitions{job="over", instance="a", topic="t"}': "4x10",
+            'partitions_owned{job="over", instance="a"}': "2x10",
+            # Nobody knows what a worker owns that cannot be scraped.
+            'up{job="unscraped", instance="b"}': "1x10 0x50",
+            'input_partitions{job="unscraped", instance="a", topic="t"}': "4x60",
+            'partitions_owned{job="unscraped", instance="a"}': "2x60",
+            'partitions_owned{job="unscraped", instance="b"}': "2x10 _x50",
+            **_rolling("rolling", -1),
+        },
+        {"20m": (), "24m": ("added",), "29m": ("added", "taken"), "55m": ("added", "taken")},
+    ),
+    Case(
+        "StreamAnonPartitionsOwnedTwice",
+        {
+            'input_partitions{job="groups", instance="a", topic="t"}': "4x60",
+            **{
+                f'{name}{{job="groups", instance="{instance}"}}': f"_x5 {value}x60"
+                for instance in "ab"
+                for name, value in (("partitions_owned", 4), ("ready", 1))
+            },
+            # One has lost its broker, and the other one has taken over.
+            'input_partitions{job="away", instance="a", topic="t"}': "4x60",
+            'partitions_owned{job="away", instance="a"}': "2x10 4x50",
+            'partitions_owned{job="away", instance="b"}': "2x60",
+            'ready{job="away", instance="a"}': "1x60",
+            'ready{job="away", instance="b"}': "1x10 0x50",
+            # A partition moves between two, and who has given it away is always scraped late.
+            'input_partitions{job="moving", instance="a", topic="t"}': "4x60",
+            'partitions_owned{job="moving", instance="a"}': " ".join(["2 3"] * 30),
+            'partitions_owned{job="moving", instance="b"}': " ".join(["3 2"] * 30),
+            'ready{job="moving", instance="a"}': "1x60",
+            'ready{job="moving", instance="b"}': "1x60",
+            **_rolling("rolling", 1),
+        },
+        {"19m": (), "25m": ("groups",), "55m": ("groups",)},
+    ),
+    Case(
         "StreamAnonCertificateEnds",  # a test's time begins at 0
         {
             'certificate_end_timestamp_seconds{instance="soon", certificate="a.ca_file"}': f"{13 * 86_400}x60",
@@ -641,7 +706,10 @@ def test_a_message_names_the_namespace_where_there_is_one() -> None:
         assert ("by (" in rule["expr"]) == ("$labels.job" in rule["annotations"]["description"]), alert
         if "by (" in rule["expr"]:
             # A count of what differs within a job counts by that first; an alert on attributes names them.
-            grouped = set(re.findall(r"by \((.*?)\)", rule["expr"])) - {"namespace, job, policy, revision"}
+            grouped = set(re.findall(r"by \((.*?)\)", rule["expr"])) - {
+                "namespace, job, policy, revision",
+                "namespace, job, topic",
+            }
             allowed = {"namespace, job", "namespace, job, attribute", "namespace, job, subject"}
             assert grouped, alert
             assert grouped <= allowed, alert
@@ -664,6 +732,7 @@ def test_every_metric_and_label_of_an_alert_exists(tmp_path: Path) -> None:
     metrics.started("1", "p", "forest", "exactly-once")
     metrics.attributes(["age"])
     metrics.leakage([("age", 0.3, 0.1)])
+    metrics.input_seen({"people": 4})
     FleetMetrics(registry, 2)
     write_audit_file(tmp_path / "audit.prom", AuditFigures("out", {"too-small": 0}, 1, 0, 1, 0, 1.0, 1.0))
     text = exposition(registry).decode() + (tmp_path / "audit.prom").read_text()

@@ -106,10 +106,14 @@ class Connection:
             raise
         return {
             "bootstrap_servers": self.servers,
-            "client_id": f"{self.group}-{purpose}",
+            "client_id": self.client_id(purpose),
             "request_timeout_ms": self.request_timeout_ms,
             **security,
         }
+
+    def client_id(self, purpose: str) -> str:
+        """Return the id by which brokers know the clients of one purpose; all workers of a group have the same."""
+        return f"{self.group}-{purpose}"
 
     def client(self, kind: Callable[..., _C], purpose: str, **more: Any) -> _C:
         """Return a new client of aiokafka; every client is made here.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
@@ -20,17 +21,18 @@ from stream_anon.adapters.kafka.client.connection import Connection, broker_erro
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
 from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
+from stream_anon.adapters.kafka.protocol.group_members import has_strangers
 from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.errors import BrokerError, TopicError
-from stream_anon.ports import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
+from stream_anon.ports import Chunk, DeadClient, GroupView, Held, Lost, Membership, Place, Polled
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 # A worker that waits for a broker does not poll, so heartbeats alone keep its membership.
 _MAX_POLL_INTERVAL_MS = 2**31 - 1
 _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
-_ENDS_WITHIN = 1.0
+_DETAILS_WITHIN = 1.0
 _READ_AGAIN = 2  # how often an unreadable batch is fetched again
 _LOOK_EVERY = 10.0  # seconds until a new topic or a new partition is noticed
 
@@ -77,6 +79,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._since = 0.0  # when the group began to reassign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
+        self._view = GroupView({})
+        self._viewed = -1  # the marks of the assignment for which the group's members were asked
 
     def place(self, source: int) -> Place:
         """See `ports.Source`. Numbers are given in the order in which partitions were first assigned."""
@@ -338,23 +342,37 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 raise BrokerError(f"connecting: {reason}")
             return False
         self._look_at_inputs(consumer._client.cluster)  # noqa: SLF001 - as above
-        # The ends serve the lag alone, so failing to read them is no error.
+        # The ends serve the lag alone, and members a warning, so failing to read them is no error.
         with contextlib.suppress(Exception):
-            async with asyncio.timeout(_ENDS_WITHIN):
+            async with asyncio.timeout(_DETAILS_WITHIN):
                 given = self._given(self._assigned)
                 self._ends = await consumer.end_offsets(given) if given else {}
+                await self._look_at_members(consumer._client)  # noqa: SLF001 - as above
         return there
+
+    def view(self) -> GroupView:
+        """See `ports.Source`."""
+        return self._view
 
     def _look_at_inputs(self, cluster: ClusterMetadata) -> None:
         """Raise TopicError for an input that may not be read or is gone.
 
         The client would take it for a topic without partitions, join for none of them and report no error.
         """
-        for topic in self._topics:
+        counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in self._topics}
+        for topic, partitions in counts.items():
             if topic in cluster.unauthorized_topics:
                 raise TopicError(f"{topic}: this user is not authorized to read it")
-            if not cluster.partitions_for_topic(topic):
+            if not partitions:
                 raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself")
+        self._view = replace(self._view, partitions=counts)
+
+    async def _look_at_members(self, client: AIOKafkaClient) -> None:
+        """Ask once for each assignment: whoever joins a group and takes partitions changes it."""
+        marks = self._marks
+        if self._settled and marks != self._viewed:
+            shared = await has_strangers(client, self._connection.group, self._connection.client_id("source"))
+            self._view, self._viewed = replace(self._view, shared=shared), marks
 
     async def stop(self, within: float) -> None:
         """See `ports.Source`."""

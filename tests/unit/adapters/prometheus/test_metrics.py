@@ -164,6 +164,13 @@ def test_the_numbers_of_a_window_land_in_their_metrics(registry: CollectorRegist
     assert value(registry, "rebalances_total", change="assigned") == 1
 
 
+def test_the_input_has_the_partitions_that_were_seen_last(registry: CollectorRegistry, metrics: Metrics) -> None:
+    metrics.input_seen({"gone": 2, "grows": 4})
+    metrics.input_seen({"grows": 6, "new": 1})
+    (family,) = (family for family in registry.collect() if family.name == "stream_anon_input_partitions")
+    assert {sample.labels["topic"]: sample.value for sample in family.samples} == {"grows": 6, "new": 1}
+
+
 def test_a_window_without_classes_leaves_what_the_last_one_reached(
     registry: CollectorRegistry, metrics: Metrics
 ) -> None:
@@ -309,6 +316,7 @@ PROMISED = {
         "achieved_shield_k{shield}",
         "information_loss_ratio",
         "partitions_owned",
+        "input_partitions{topic}",
         "partitions_not_read",
         "consumer_lag_records",
         "last_release_timestamp_seconds",
@@ -329,6 +337,7 @@ def test_every_promised_metric_is_there_and_of_its_kind(registry: CollectorRegis
     metrics.attributes(["age"])
     metrics.published_attributes(["age"], [])
     metrics.shields([("age, zip", 20)])
+    metrics.input_seen({"people": 4})
     found = {
         (family.type, family.name.removeprefix("stream_anon_"), _labels(family.samples))
         for family in registry.collect()

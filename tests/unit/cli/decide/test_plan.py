@@ -40,7 +40,32 @@ def test_a_plan_is_a_table_an_answer_and_a_document(
     assert found["settings"][0]["figures"]["longest_delay"] == pytest.approx(49 / 50)
     assert found["settings"][2]["figures"] is None
     assert found["answers"] == [{"k": 3, "l": None, "setting": 0}, {"k": 5, "l": None, "setting": 3}]
-    assert found["sample"] == {"records": 500, "rejected": 0, "rate": 50.0, "timestamps": False}
+    assert found["sample"] == {
+        "records": 500,
+        "rejected": 0,
+        "rate": 50.0,
+        "timestamps": False,
+        "record_bytes": None,
+    }
+    assert found["sizes"] == []
+    assert "Sizing" not in text
+
+
+def test_with_the_length_of_a_record_the_plan_says_how_many_workers_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, source = _files(tmp_path)
+    document = tmp_path / "plan.json"
+    command = ["plan", policy, "--input", source, "--rate", "200000/s", "--record-bytes", "1KB", "--json", document]
+    assert run(monkeypatch, *command, "--records", "50,100", "--engine", "mondrian") == 0
+    text = capsys.readouterr().out
+    found = json.loads(document.read_text())
+    Draft202012Validator(json.loads((ROOT / "schemas" / "plan.schema.json").read_text())).validate(found)
+    assert "Sizing, for records of 1,000 bytes" in text
+    assert [size["max_records"] for size in found["sizes"]] == [50, 100]
+    for size in found["sizes"]:
+        line = f"windows of {size['max_records']}: {size['workers']:,} workers with {size['memory']} MB"
+        assert line in text
 
 
 def test_limits_that_nothing_meets_end_with_1(
@@ -58,6 +83,7 @@ def test_limits_that_nothing_meets_end_with_1(
     [
         (["--rate", "often"], "--rate"),
         ([], "--rate"),
+        (["--rate", "5/s", "--record-bytes", "large"], "--record-bytes"),
         (["--rate", "5/s", "--k", "1"], "--k"),
         (["--rate", "5/s", "--k", "x"], "--k"),
         (["--rate", "5/s", "--engine", "fast"], "--engine"),

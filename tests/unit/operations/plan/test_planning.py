@@ -12,7 +12,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.job import FileJob
 from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.plan.arrivals import Arrivals, arrivals_of, rate_of
+from stream_anon.operations.plan.arrivals import Arrivals, Load, arrivals_of, bytes_of, rate_of
 from stream_anon.operations.plan.planning import Choices, Limits, Plan, pareto_front, plan
 from stream_anon.operations.plan.plot import plan_plot
 from stream_anon.operations.plan.trial import Figures, Setting, Trial, diversity_with, try_setting, with_setting
@@ -47,7 +47,7 @@ def test_figures_are_those_of_a_file_that_is_anonymized_with_the_same_setting(
 ) -> None:
     policy, source = sample
     setting = _setting()
-    figures = _figures(policy, arrivals_of(policy, sample_of_file(policy, str(source)), 10.0), setting)
+    figures = _figures(policy, arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0)), setting)
     # The last window of the file is cut off by its end, and not one of the plan's.
     whole = tmp_path / "whole.jsonl"
     lines = [line for line in source.read_text().splitlines() if line]
@@ -62,7 +62,7 @@ def test_figures_are_those_of_a_file_that_is_anonymized_with_the_same_setting(
 
 def test_a_full_window_delays_its_first_record_by_the_time_it_fills(sample: tuple[Policy, Path]) -> None:
     policy, source = sample
-    figures = _figures(policy, arrivals_of(policy, sample_of_file(policy, str(source)), 10.0), _setting())
+    figures = _figures(policy, arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0)), _setting())
     assert figures.longest_delay == pytest.approx(10.0)  # 100 records and the one that does not fit
     assert figures.mean_delay == pytest.approx(4.95, abs=0.02)
     assert figures.late_delay == pytest.approx(9.4, abs=0.11)
@@ -70,7 +70,7 @@ def test_a_full_window_delays_its_first_record_by_the_time_it_fills(sample: tupl
 
 def test_a_window_that_is_due_delays_by_its_age_limit(sample: tuple[Policy, Path]) -> None:
     policy, source = sample
-    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), 10.0)
+    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
     figures = _figures(policy, arrivals, _setting(max_records=1_000, max_delay=20.0))
     assert 18.0 <= figures.longest_delay <= 20.0
     assert 5 <= figures.windows <= 6
@@ -79,7 +79,7 @@ def test_a_window_that_is_due_delays_by_its_age_limit(sample: tuple[Policy, Path
 
 def test_the_same_seed_gives_the_same_figures(sample: tuple[Policy, Path]) -> None:
     policy, source = sample
-    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), 10.0)
+    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
     setting = _setting(engine="forest", max_delay=9.0)
     one, two, other = (try_setting(policy, arrivals, setting, seed) for seed in (1, 1, 2))
     assert one == two
@@ -88,7 +88,7 @@ def test_the_same_seed_gives_the_same_figures(sample: tuple[Policy, Path]) -> No
 
 def test_a_sample_that_fills_no_window_gives_no_figures(sample: tuple[Policy, Path]) -> None:
     policy, source = sample
-    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), 10.0)
+    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
     found = try_setting(policy, arrivals, _setting(max_records=5_000), 0)
     assert found.figures is None
     assert found.reason == (
@@ -106,15 +106,24 @@ def test_a_rate_is_records_by_time() -> None:
             rate_of(wrong)
 
 
+def test_a_length_may_be_told_in_bytes_kilobytes_or_megabytes() -> None:
+    assert [bytes_of(text) for text in ("800", "1KB", "1.5 kb", "2MB")] == [800.0, 1000.0, 1500.0, 2e6]
+    for wrong in ("0", "much", "1KiB", "-5", "1e3"):
+        with pytest.raises(SettingsError, match="--record-bytes"):
+            bytes_of(wrong)
+
+
 def test_a_file_needs_a_rate_and_a_record_that_fits(sample: tuple[Policy, Path], tmp_path: Path) -> None:
     policy, source = sample
     with pytest.raises(InputError, match="no times of arrival"):
-        arrivals_of(policy, sample_of_file(policy, str(source)), None)
+        arrivals_of(policy, sample_of_file(policy, str(source)), Load())
     with pytest.raises(InputError, match="no record that fits the policy; 1 do not"):
         arrivals_of(
-            policy, sample_of_file(policy, str(write_json_lines(tmp_path / "in.jsonl", [{"nothing": 1}]))), 1.0
+            policy,
+            sample_of_file(policy, str(write_json_lines(tmp_path / "in.jsonl", [{"nothing": 1}]))),
+            Load(1.0),
         )
-    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), 2.0)
+    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(2.0))
     assert arrivals.records == 1_030
     assert arrivals.rejected == 1
     assert np.diff(arrivals.times[arrivals.batch.offsets]).max() == 1.0  # where the one is missing
@@ -166,7 +175,7 @@ def test_the_front_has_what_nothing_of_the_same_promise_beats() -> None:
 
 def test_the_cheapest_setting_loses_least_of_those_that_meet_the_limits(sample: tuple[Policy, Path]) -> None:
     policy, source = sample
-    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), 10.0)
+    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
     choices = Choices((2, 5), (), ("mondrian",), (25, 50, 100, 200), (1_000.0,))
     told: list[int] = []
     found = plan(policy, arrivals, choices, Limits(delay=11.0, suppressed=0.5), 0, told.append)
@@ -191,7 +200,7 @@ def test_the_picture_holds_every_setting_and_is_the_same_each_time(sample: tuple
     pytest.importorskip("matplotlib")
     policy, source = sample
     trials = (_trial(1, 0, 0.5, most=123), _trial(2, 0.1, 0.4, 7, 4_567), _trial(3, 0, 0.45, most=89))
-    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), 10.0)
+    arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
     found = Plan(arrivals, 0, Limits(), trials, pareto_front(trials), ())
     drawn = plan_plot(found)
     assert drawn == plan_plot(found)

@@ -73,6 +73,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.LedgerCreated("out.ledger"),
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
+    e.GroupSeen({"people": 4}, shared=True),
     e.Superseded(2, 1, 4),
     e.ReadingOrdered(True),
     e.PartitionsRevoked((("people", 1),), 7, 2),
@@ -532,6 +533,16 @@ def test_a_warning_comes_and_goes_with_its_cause(observed: Observed) -> None:
     observed.tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))
     observed.tell(e.WindowProgress(0, None, 1000.0, False, False, None))
     assert len(observed.page["warnings"]) == 1
+
+
+def test_a_stranger_in_the_group_is_logged_and_warned_of_while_it_is_there(observed: Observed) -> None:
+    observed.tell(e.GroupSeen({"people": 4}, shared=False))
+    assert observed.lines == []
+    observed.tell(e.GroupSeen({"people": 4}, shared=True))
+    assert [(line["event"], line["level"]) for line in observed.lines] == [("group-shared", "warning")]
+    assert "no worker is a member" in " ".join(observed.page["warnings"])
+    observed.tell(e.GroupSeen({"people": 4}, shared=False))
+    assert observed.page["warnings"] == []
 
 
 def test_records_that_are_read_one_by_one_are_counted_and_named_at_the_start(observed: Observed) -> None:

@@ -1,0 +1,24 @@
+"""What a worker tells of its group: how many partitions the input has, and that somebody else is a member."""
+
+from __future__ import annotations
+
+from stream_anon.service.events import GroupSeen
+from tests.support.driver import Driver
+from tests.support.memory import INPUT
+
+
+async def test_what_was_seen_of_the_group_is_told_once_until_it_changes() -> None:
+    async with Driver() as driver:
+        await driver.advance(5)
+        assert driver.told(GroupSeen) == [GroupSeen({INPUT: 2}, shared=False)]
+        driver.broker.shared = True
+        await driver.advance(5)
+        driver.broker.input.append([])  # a partition is added
+        await driver.advance(5)
+        driver.broker.shared = False
+        await driver.advance(5)
+        assert driver.told(GroupSeen)[1:] == [
+            GroupSeen({INPUT: 2}, shared=True),
+            GroupSeen({INPUT: 3}, shared=True),
+            GroupSeen({INPUT: 3}, shared=False),
+        ]
