@@ -65,7 +65,7 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     watch_process(registry)
     board = FleetBoard(workers, clock.monotonic, registry)
     stop = stop_at_signals(log)
-    orders = Orders(stop)
+    orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     command = (sys.executable, "-m", "stream_anon.fleet.member", str(config), *accepted)
     fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop, orders)
     collector = SampleCollector(board.metrics)
@@ -81,7 +81,7 @@ _KILLED = "was killed by signal 9, as the system does when memory runs out: see 
 def send(process: Process, orders: Orders) -> None:
     """Send a worker the present order; it follows the last one."""
     if process.stdin is not None and not process.stdin.is_closing():
-        process.stdin.write(orders.letter)
+        process.stdin.write(orders.line)
 
 
 class Fleet:
@@ -104,7 +104,7 @@ class Fleet:
         stop: asyncio.Event,
         orders: Orders | None = None,
     ) -> None:
-        self._orders = orders or Orders(stop)
+        self._orders = orders or Orders(stop, clock)
         self._command = command
         self._workers = workers
         self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
@@ -203,6 +203,7 @@ class Fleet:
         self._metrics.running(len(self._running))
         if self._stop.is_set():  # the stop came while the process was being started
             process.terminate()
+        send(process, self._orders)  # before it reads a record
         try:
             await self._listen(number, process)
             return await process.wait()

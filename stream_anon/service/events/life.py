@@ -105,9 +105,10 @@ class KernelsCompiled:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStopping:
-    """SIGTERM or SIGINT arrived, or a fault that a restart must cure."""
+    """SIGTERM or SIGINT arrived, or a fault that a restart must cure; maybe during an operator's pause."""
 
     reason: str
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
