@@ -16,6 +16,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
@@ -52,6 +53,8 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
         If a condition forbids a run that nobody has accepted.
     """
     settings = settings_of_run(config, accepted)
+    if not settings.logs.core_dumps:
+        forbid_core_dumps()
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     build_policy(settings, config)
     silence_the_end()

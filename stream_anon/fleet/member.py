@@ -15,6 +15,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
@@ -108,6 +109,8 @@ def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may be written between reports
     try:
         settings = settings_of_run(config, accepted)
+        if not settings.logs.core_dumps:
+            forbid_core_dumps()
         silence_the_end()
         asyncio.run(_work(settings, build_policy(settings, config), number, descriptor))
     except SettingsError as error:

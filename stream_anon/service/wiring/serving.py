@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.codecs import check_formats
+from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.http.answers import ObservedService, Order
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
@@ -57,6 +58,8 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
         If a condition forbids a run that nobody has accepted.
     """
     settings = settings_of_run(config, accepted)
+    if not settings.logs.core_dumps:
+        forbid_core_dumps()
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     policy = build_policy(settings, config)
     check_formats(policy, formats_of(kafka_of(settings)))
