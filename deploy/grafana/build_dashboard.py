@@ -553,9 +553,9 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Software",
-                "Workers by version.",
+                "Workers by version and revision of the source; two at once mean a roll-out.",
                 "short",
-                ((f"count by (version) ({series('build_info')})", "{{version}}"),),
+                ((f"count by (version, revision) ({series('build_info')})", "{{version}} {{revision}}"),),
                 kind="number",
                 width=12,
                 height=5,

@@ -33,7 +33,7 @@ class Line(StrEnum):
         "started",
         "info",
         "The worker has read its settings and begins to connect.",
-        "Nothing; compare `policy` and `software` when two workers differ.",
+        "Nothing; compare `policy` and `software`, with the revision of its source, when two workers differ.",
     )
     SERVING = (
         "serving",
