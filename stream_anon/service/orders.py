@@ -27,12 +27,12 @@ class Orders:
     stop
         A drain sets it: it ends the worker like any stop, but the open window is published.
     paused
-        Whether the service starts paused.
+        Whether the service starts paused, at each of its starts.
     """
 
     def __init__(self, stop: asyncio.Event, clock: Clock, *, paused: bool = False) -> None:
         self._stop, self._clock = stop, clock
-        self._pause = Pause() if paused else None
+        self._pause, self._starts_paused = Pause() if paused else None, paused
         self._draining = False
 
     @property
@@ -41,6 +41,11 @@ class Orders:
         if self._pause is not None and self._clock.monotonic() >= self._pause.ends:
             self._pause = None
         return self._pause
+
+    @property
+    def forgets(self) -> bool:
+        """Return whether the pause in force ends with this process."""
+        return self.in_force is not None and not self._starts_paused
 
     @property
     def draining(self) -> bool:
@@ -52,7 +57,7 @@ class Orders:
         self._pause = Pause(self._clock.monotonic() + seconds, self._clock.wall() + seconds)
         return (
             f"paused until {end_in_words(self._pause.until)}: nothing more is read, and the open window is "
-            "published at its deadline; the end of the process ends the pause too"
+            f"published at its deadline; the next start {'is paused too' if self._starts_paused else 'reads'}"
         )
 
     def resume(self) -> str:

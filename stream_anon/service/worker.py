@@ -108,7 +108,7 @@ class Worker:
             raise
         finally:
             begun = self._clock.monotonic()
-            self._tell(WorkerStopping(reason, self._orders.in_force is not None))
+            self._tell(WorkerStopping(reason, self._orders.forgets))
             try:
                 if reason == "asked to":
                     await self.finish()

@@ -105,10 +105,10 @@ class KernelsCompiled:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStopping:
-    """SIGTERM or SIGINT arrived, or a fault that a restart must cure; maybe during an operator's pause."""
+    """SIGTERM or SIGINT arrived, or a fault that a restart must cure; maybe during a pause, which then ends."""
 
     reason: str
-    paused: bool = False
+    forgets_pause: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                 _write_outcome(log, event.outcome)
             case e.WorkerStopping():
                 log.info(Line.STOPPING, reason=event.reason)
-                if event.paused:
+                if event.forgets_pause:
                     log.warning(Line.PAUSE_FORGOTTEN)
             case e.WorkerStopped():
                 log.info(Line.STOPPED, seconds=_short(event.seconds))

@@ -148,11 +148,13 @@ async def test_the_last_pause_says_when_it_ends() -> None:
         ]
 
 
-async def test_a_worker_that_starts_paused_says_so_before_it_connects_and_reads_once_it_is_resumed() -> None:
+@pytest.mark.parametrize("kept", [True, False])
+async def test_a_paused_worker_says_so_before_it_connects_and_says_at_its_end_what_it_forgets(kept: bool) -> None:
     driver = Driver()
     driver.broker.away = True
-    driver.send(people(40))
-    orders = Orders(driver.stopping, driver.clock, paused=True)
+    orders = Orders(driver.stopping, driver.clock, paused=kept)
+    if not kept:
+        orders.pause()
     driver.worker.obey(orders)
     running = asyncio.create_task(driver.worker.run())
     await asyncio.sleep(0)
@@ -160,7 +162,7 @@ async def test_a_worker_that_starts_paused_says_so_before_it_connects_and_reads_
 
     driver.stopping.set()
     await running
-    assert driver.told(WorkerStopping) == [WorkerStopping("asked to", paused=True)]
+    assert driver.told(WorkerStopping) == [WorkerStopping("asked to", forgets_pause=not kept)]
 
 
 def test_another_process_is_told_the_last_order() -> None:

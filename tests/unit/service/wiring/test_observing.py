@@ -352,7 +352,7 @@ def test_a_pause_is_told_with_its_end_and_a_stop_that_forgets_it_is_told_too(obs
     assert (observed.value("paused"), observed.board.readiness()) == (0, (True, ""))
     observed.tell(e.ReadingOrdered(True))
     assert observed.page["warnings"] == ["PAUSED by an operator: nothing more is read until `stream-anon resume`"]
-    observed.tell(e.WorkerStopping("asked to", paused=True))
+    observed.tell(e.WorkerStopping("asked to", forgets_pause=True))
 
     told = [(line["event"], line.get("until", line.get("by"))) for line in observed.lines[1:]]
     assert told == [
