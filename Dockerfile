@@ -32,7 +32,8 @@ COPY pyproject.toml README.md LICENSE ./
 COPY examples/clinic examples/clinic
 COPY deploy/wheel deploy/wheel
 COPY stream_anon stream_anon
-RUN /tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
+ARG REVISION=unknown
+RUN STREAM_ANON_REVISION="${REVISION}" /tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
   && /tools/bin/python -m pip --python /opt/venv/bin/python install --no-deps --no-compile /dist/*.whl \
   && /tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
     --output-format JSON --output-file /opt/sbom.cdx.json /opt/venv/bin/python

@@ -107,13 +107,23 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 height=5,
             ),
             Panel(
+                "Paused",
+                "Workers that an operator has paused: they are ready, and read nothing.",
+                "short",
+                ((f"sum({series('paused')})", "paused"),),
+                kind="number",
+                red=1,
+                width=4,
+                height=5,
+            ),
+            Panel(
                 "Firing alerts",
                 "Alerts of these services that fire now.",
                 "short",
                 ((f"count({ALERTS}) or vector(0)", "firing"),),
                 kind="number",
                 red=1,
-                width=5,
+                width=4,
                 height=5,
             ),
             Panel(
@@ -122,7 +132,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "short",
                 ((f"sum({series('consumer_lag_records')} >= 0)", "not read yet"),),
                 kind="number",
-                width=5,
+                width=4,
                 height=5,
             ),
             Panel(
@@ -133,7 +143,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 ((f"min(1 - {LATE_IN_RANGE} / 0.01) or vector(1)", "left"),),
                 kind="number",
                 green=0,
-                width=5,
+                width=4,
                 height=5,
             ),
             Panel(
@@ -143,7 +153,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 ((f"1 - max({BUSIEST})", "to spare"),),
                 kind="number",
                 green=0.15,
-                width=5,
+                width=4,
                 height=5,
             ),
             Panel(
@@ -564,9 +574,9 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Software",
-                "Workers by version.",
+                "Workers by version and revision of the source; two at once mean a roll-out.",
                 "short",
-                ((f"count by (version) ({series('build_info')})", "{{version}}"),),
+                ((f"count by (version, revision) ({series('build_info')})", "{{version}} {{revision}}"),),
                 kind="number",
                 width=12,
                 height=5,

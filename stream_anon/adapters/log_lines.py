@@ -33,7 +33,7 @@ class Line(StrEnum):
         "started",
         "info",
         "The worker has read its settings and begins to connect.",
-        "Nothing; compare `policy` and `software` when two workers differ.",
+        "Nothing; compare `policy` and `software`, with the revision of its source, when two workers differ.",
     )
     SERVING = (
         "serving",
@@ -124,10 +124,21 @@ class Line(StrEnum):
     PAUSED = (
         "paused",
         "warning",
-        "An operator paused the service: nothing more is read until it is resumed.",
-        "Nothing, if it is meant; `stream-anon resume` ends it. Lag grows meanwhile.",
+        "An operator paused the service: nothing more is read `until` then.",
+        "Nothing, if it is meant; `stream-anon resume` ends it. Lag grows meanwhile. Runbook paused.",
     )
-    RESUMED = ("resumed", "warning", "An operator resumed the service: it reads on.", "Nothing.")
+    RESUMED = (
+        "resumed",
+        "warning",
+        "A paused service reads on, by an operator's order or because its time is over (`by`).",
+        "Nothing.",
+    )
+    PAUSE_FORGOTTEN = (
+        "pause-forgotten",
+        "warning",
+        "A worker ends that was paused by an order, which is not kept: the next one reads.",
+        "If nothing may be read yet, set `kafka.paused: true` before the next start, or order the pause again.",
+    )
     BROKER_AWAY = (
         "broker-away",
         "warning",

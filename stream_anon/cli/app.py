@@ -11,7 +11,7 @@ import typer
 from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.exit_codes import epilog
 from stream_anon.conditions import Condition
-from stream_anon.version import __version__
+from stream_anon.version import SOFTWARE
 
 app = typer.Typer(
     name="stream-anon",
@@ -92,7 +92,7 @@ def overridden(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"stream-anon {__version__}")
+        typer.echo(SOFTWARE)
         raise typer.Exit
 
 

@@ -64,6 +64,8 @@ def anonymizing_agent(
     kafka = kafka_of(settings)
     if kafka.inputs.pattern is not None:
         raise SettingsError("kafka.input", "must name its topics: a Faust app reads no pattern", str(path))
+    if kafka.paused:
+        raise SettingsError("kafka.paused", "is for `stream-anon run`: nobody could resume a Faust app", str(path))
     connection_of(kafka).options("start")  # fails before the start if a file cannot be read
     service = AnonymizingService(app, settings, policy, registry)
     # Raw bytes, since what does not fit must become a dead letter, and Faust's errors show values.

@@ -16,6 +16,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
@@ -52,6 +53,8 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
         If a condition forbids a run that nobody has accepted.
     """
     settings = settings_of_run(config, accepted)
+    if not settings.logs.core_dumps:
+        forbid_core_dumps()
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     build_policy(settings, config)
     silence_the_end()
@@ -65,7 +68,7 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     watch_process(registry)
     board = FleetBoard(workers, clock.monotonic, registry)
     stop = stop_at_signals(log)
-    orders = Orders(stop)
+    orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     command = (sys.executable, "-m", "stream_anon.fleet.member", str(config), *accepted)
     fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop, orders)
     collector = SampleCollector(board.metrics)
@@ -81,7 +84,7 @@ _KILLED = "was killed by signal 9, as the system does when memory runs out: see 
 def send(process: Process, orders: Orders) -> None:
     """Send a worker the present order; it follows the last one."""
     if process.stdin is not None and not process.stdin.is_closing():
-        process.stdin.write(orders.letter)
+        process.stdin.write(orders.line)
 
 
 class Fleet:
@@ -104,7 +107,7 @@ class Fleet:
         stop: asyncio.Event,
         orders: Orders | None = None,
     ) -> None:
-        self._orders = orders or Orders(stop)
+        self._orders = orders or Orders(stop, clock)
         self._command = command
         self._workers = workers
         self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
@@ -203,6 +206,7 @@ class Fleet:
         self._metrics.running(len(self._running))
         if self._stop.is_set():  # the stop came while the process was being started
             process.terminate()
+        send(process, self._orders)  # before it reads a record
         try:
             await self._listen(number, process)
             return await process.wait()

@@ -15,6 +15,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
@@ -30,7 +31,7 @@ from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
-from stream_anon.settings.kafka_section import settings_of_run
+from stream_anon.settings.kafka_section import kafka_of, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -69,7 +70,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
-    orders = Orders(stop)
+    orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     _read_orders(stop, orders)
     reporter = _Reporter(board, registry)
     reporting = asyncio.create_task(reporter.report(descriptor))
@@ -87,13 +88,15 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
 
 def _read_orders(stop: asyncio.Event, orders: Orders) -> None:
     """Follow the last order on standard input, and stop when the input ends."""
-    loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
+    loop, descriptor, unread = asyncio.get_running_loop(), sys.stdin.fileno(), b""
 
     def read() -> None:
-        letters = os.read(descriptor, 4096)
-        if letters:
-            orders.heed(letters[-1:])
-        else:
+        nonlocal unread
+        given = os.read(descriptor, 4096)
+        *lines, unread = (unread + given).split(b"\n")
+        if lines:
+            orders.heed(lines[-1])
+        if not given:
             loop.remove_reader(descriptor)
             stop.set()
 
@@ -106,6 +109,8 @@ def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may be written between reports
     try:
         settings = settings_of_run(config, accepted)
+        if not settings.logs.core_dumps:
+            forbid_core_dumps()
         silence_the_end()
         asyncio.run(_work(settings, build_policy(settings, config), number, descriptor))
     except SettingsError as error:

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stream_anon.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A pause of the reading, with its end on both clocks, in seconds; infinite until it is resumed."""
+
+    ends: float = math.inf  # as `Clock.monotonic`, which all processes of a machine share
+    until: float = math.inf  # as `Clock.wall`, for people
 
 
 class Orders:
@@ -13,30 +26,43 @@ class Orders:
     ----------
     stop
         A drain sets it: it ends the worker like any stop, but the open window is published.
+    paused
+        Whether the service starts paused, at each of its starts.
     """
 
-    def __init__(self, stop: asyncio.Event) -> None:
-        self._stop = stop
-        self._paused = self._draining = False
+    def __init__(self, stop: asyncio.Event, clock: Clock, *, paused: bool = False) -> None:
+        self._stop, self._clock = stop, clock
+        self._pause, self._starts_paused = Pause() if paused else None, paused
+        self._draining = False
 
     @property
-    def paused(self) -> bool:
-        """Return whether reading is paused."""
-        return self._paused
+    def in_force(self) -> Pause | None:
+        """Return the pause that is in force now; one that has lasted its time is forgotten."""
+        if self._pause is not None and self._clock.monotonic() >= self._pause.ends:
+            self._pause = None
+        return self._pause
+
+    @property
+    def forgets(self) -> bool:
+        """Return whether the pause in force ends with this process."""
+        return self.in_force is not None and not self._starts_paused
 
     @property
     def draining(self) -> bool:
         """Return whether the open window is to be published before the worker leaves."""
         return self._draining
 
-    def pause(self) -> str:
-        """Order to read no more records; return what happens now, in words."""
-        self._paused = True
-        return "paused: nothing more is read; the open window is published at its deadline"
+    def pause(self, seconds: float = math.inf) -> str:
+        """Order to read no more records for so many seconds; return what happens now, in words."""
+        self._pause = Pause(self._clock.monotonic() + seconds, self._clock.wall() + seconds)
+        return (
+            f"paused until {end_in_words(self._pause.until)}: nothing more is read, and the open window is "
+            f"published at its deadline; the next start {'is paused too' if self._starts_paused else 'reads'}"
+        )
 
     def resume(self) -> str:
         """Order to read on; return what happens now, in words."""
-        self._paused = False
+        self._pause = None
         return "resumed"
 
     def drain(self) -> str:
@@ -46,15 +72,29 @@ class Orders:
         return "draining: the open window is published, then the service ends"
 
     @property
-    def letter(self) -> bytes:
-        """Return the present order as a letter, to send to a worker process."""
-        return b"d" if self._draining else b"p" if self._paused else b"r"
+    def line(self) -> bytes:
+        """Return the present order as a line, to send to a worker process."""
+        if self._draining:
+            return b"drain\n"
+        pause = self.in_force
+        return b"resume\n" if pause is None else f"pause {pause.ends} {pause.until}\n".encode()
 
-    def heed(self, letter: bytes) -> None:
-        """Follow the order that a letter from another process stands for."""
-        {b"d": self.drain, b"p": self.pause, b"r": self.resume}[letter]()
+    def heed(self, line: bytes) -> None:
+        """Follow the order that a line from another process of this machine stands for."""
+        name, *end = line.split()
+        if name == b"drain":
+            self.drain()
+        else:
+            self._pause = Pause(*map(float, end)) if name == b"pause" else None
 
     @property
-    def by_name(self) -> Mapping[str, Callable[[], str]]:
-        """Return each order by its name."""
-        return {"pause": self.pause, "resume": self.resume, "drain": self.drain}
+    def by_name(self) -> Mapping[str, Callable[[float], str]]:
+        """Return each order by its name; its argument is how many seconds a pause lasts."""
+        return {"pause": self.pause, "resume": lambda _: self.resume(), "drain": lambda _: self.drain()}
+
+
+def end_in_words(until: float) -> str:
+    """Return what ends a pause: a time on `Clock.wall`, or the command."""
+    if math.isinf(until):
+        return "`stream-anon resume`"
+    return dt.datetime.fromtimestamp(until, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

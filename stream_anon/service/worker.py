@@ -39,7 +39,7 @@ from stream_anon.service.events import (
     WorkerStopping,
 )
 from stream_anon.service.intake.reading import Full, Reader
-from stream_anon.service.orders import Orders
+from stream_anon.service.orders import Orders, Pause
 from stream_anon.service.retrying import Patience, describe
 from stream_anon.service.takeover.steps import take_over
 from stream_anon.service.takeover.values import Beginnings, Moved, TakenOver
@@ -59,9 +59,10 @@ class Worker:
 
     def __init__(self, parts: Components, stop: asyncio.Event) -> None:
         self._parts = parts
-        self._orders = Orders(stop)
-        self._paused = False  # what was told last
-        self._view = GroupView({})  # as above
+        self._orders = Orders(stop, parts.clock)
+        self._pause: Pause | None = None  # as it was told last
+        self._withheld = False  # whether a pause keeps the source from fetching
+        self._view = GroupView({})  # as it was told last
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
         self._tell, self._reachability = parts.tell, parts.reachability
         self._stop = stop
@@ -100,6 +101,7 @@ class Worker:
         reason = "asked to"
         watching = asyncio.create_task(self._parts.troubles.watch())
         try:
+            self._tell_orders()
             if await self.connect():
                 while not self._stop.is_set():
                     await self.turn()
@@ -108,7 +110,7 @@ class Worker:
             raise
         finally:
             begun = self._clock.monotonic()
-            self._tell(WorkerStopping(reason))
+            self._tell(WorkerStopping(reason, self._orders.forgets))
             try:
                 if reason == "asked to":
                     await self.finish()
@@ -155,6 +157,7 @@ class Worker:
         """Do once what is due; takes about 0.2 s if nothing is."""
         self._reader.watch_broker()
         self._tell_view()
+        self._tell_orders()
         self._collect()
         if self._takeover_due():
             await self._take_over()
@@ -175,14 +178,18 @@ class Worker:
 
     def _heed_pause(self) -> None:
         """Fetch nothing while a pause is ordered; polls go on, since they keep the membership."""
-        paused = self._orders.paused
-        if paused:
+        if self._pause is not None:
             self._source.pause(self._source.assigned)  # a takeover would resume them
-        elif self._paused:
+        elif self._withheld:
             self._source.resume(self._reader.reading)
-        if paused != self._paused:
-            self._paused = paused
-            self._tell(ReadingOrdered(paused))
+        self._withheld = self._pause is not None
+
+    def _tell_orders(self) -> None:
+        told, self._pause = self._pause, self._orders.in_force
+        if self._pause is not None and self._pause != told:
+            self._tell(ReadingOrdered(True, self._pause.until))
+        elif told is not None and self._pause is None:
+            self._tell(ReadingOrdered(False, expired=self._clock.monotonic() >= told.ends))
 
     def _how_long(self) -> float:
         """Return how long the loop may wait: at most until the open window's deadline."""

@@ -199,6 +199,8 @@ What the protocol makes of these settings is told in [exactly-once.md](exactly-o
     """Of the records that are written; a topic's own compression.type comes after it."""
     accept_risks: list[Condition] = []
     """Conditions that forbid a run and that the operator accepts; certificates name them."""
+    paused: bool = False
+    """Start paused: read nothing until `stream-anon resume`. Unlike an order to pause, this outlives restarts."""
     fault: str = Field(default="", pattern=FAULT_PATTERN)
     """For tests: where to break on purpose."""
     security: SecuritySettings = SecuritySettings()

@@ -161,6 +161,8 @@ class LogSettings(Section):
     """For a terminal or for machines; auto looks."""
     level: Literal["debug", "info", "warning", "error"] = "info"
     """Least level that is written."""
+    core_dumps: bool = False
+    """Whether a process of `run` that crashes may leave its memory in a file: ids, records and secrets."""
 
 
 _SENT_AGAIN = {

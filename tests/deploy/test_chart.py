@@ -189,8 +189,9 @@ def test_a_changed_configmap_of_ones_own_replaces_the_pods_where_its_checksum_is
     assert "checksum/config" not in annotations(), "rendered without a cluster nothing is known of it"
 
 
-def test_the_test_pod_reaches_a_service_that_only_some_may_reach() -> None:
-    objects = render(value_set("locked-down"))
+@pytest.mark.parametrize("name", ["minimal", "locked-down"])
+def test_the_test_pod_reaches_a_service_that_only_some_may_reach(name: str) -> None:
+    objects = render(value_set(name))
     (test,) = [o for o in objects if o["kind"] == "Pod"]
     sources = of_kind(objects, "NetworkPolicy")["spec"]["ingress"][0]["from"]
     allowed = [source["podSelector"]["matchLabels"] for source in sources if "podSelector" in source]
@@ -689,6 +690,8 @@ def test_a_release_name_that_no_service_may_have_is_refused(release: str) -> Non
         ("existing-configmap", ["settings.kafka.group="], "group"),
         ("existing-configmap", ["policy=x: 1"], "existingConfigMap: not together"),
         ("operator", ["podMonitor.enabled=true"], "scrape every pod twice"),
+        ("minimal", ["serviceMonitor.enabled=true"], "networkPolicy.ingressFrom: nobody could scrape"),
+        ("minimal", ["podMonitor.enabled=true"], "networkPolicy.ingressFrom: nobody could scrape"),
     ],
 )
 def test_values_that_cannot_work_are_refused(name: str, more: list[str], message: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from stream_anon.version import __version__
 from tests.support import containers
-from tests.support.containers import podman
+from tests.support.containers import REVISION, podman
 from tests.support.data import ROOT
 
 HARDENED = ("--rm", "--network", "none", "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges")
@@ -90,6 +90,7 @@ class TestImage:
         assert about["Healthcheck"]["Test"][-1] == "/opt/stream-anon/healthcheck.py"
         labels = config["Labels"]
         assert labels["org.opencontainers.image.version"] == __version__
+        assert labels["org.opencontainers.image.revision"] == REVISION
         assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
 
     def test_neither_a_compiler_nor_an_installer_is_shipped(self, image: str) -> None:
@@ -100,9 +101,10 @@ class TestImage:
 
     def test_the_command_starts_on_a_read_only_file_system(self, image: str) -> None:
         """Not even without a writable /tmp, where nothing can be kept."""
-        assert podman("run", *HARDENED, image, "--version").strip() == f"stream-anon {__version__}"
+        software = f"stream-anon {__version__}+{REVISION[:12]}"
+        assert podman("run", *HARDENED, image, "--version").strip() == software
         bare = podman("run", *HARDENED, "--read-only-tmpfs=false", image, "--version")
-        assert bare.strip() == f"stream-anon {__version__}"
+        assert bare.strip() == software
 
     def test_the_first_window_compiles_nothing(self, image: str) -> None:
         """Every kernel that a window of either kind calls is found compiled: nothing is added to the folder."""

@@ -24,6 +24,7 @@ PROGRAMS = ("podman", "buildah", "mmdebstrap", "runc")
 STORE = Path(tempfile.gettempdir()) / "stream-anon-containers"
 NAME = "localhost/stream-anon"
 BASE, BUILDER = "localhost/stream-anon-base:bookworm-1", "localhost/stream-anon-builder:bookworm-1"
+REVISION = "0123456789abcdef0123456789abcdef01234567"  # that the image is built with
 _SLIM = ["force-unsafe-io", *(f"path-exclude=/usr/share/{part}/*" for part in ("man", "doc", "locale"))]
 # The base with what the first stage needs and the second must not have.
 _BUILDER = f"""FROM {BASE}
@@ -121,7 +122,7 @@ def _sources() -> str:
     digest = hashlib.sha256()
     named = ["Dockerfile", ".dockerignore", "pyproject.toml"]
     named += [f"requirements/{name}.txt" for name in ("pip", "image", "service")]
-    folders = ("deploy/image", "examples/clinic", "stream_anon")
+    folders = ("deploy/image", "deploy/wheel", "examples/clinic", "stream_anon")
     found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
     for path in [*(ROOT / name for name in named), *(p for p in found if "__pycache__" not in p.parts)]:
         digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
@@ -160,6 +161,7 @@ def image() -> str:
             _make_base()
         if not exists(BUILDER):
             _build(BUILDER, "--file", "-", str(STORE), text=_BUILDER)
-        _build(name, "--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"BUILDER_IMAGE={BUILDER}", ".")
+        given = {"PYTHON_IMAGE": BASE, "BUILDER_IMAGE": BUILDER, "REVISION": REVISION}
+        _build(name, *(part for key, value in given.items() for part in ("--build-arg", f"{key}={value}")), ".")
         _remove_oldest()
         return name

@@ -16,9 +16,8 @@ def missing_history(revision: str) -> str:
     """Return why a revision cannot be had here, or an empty text."""
     if shutil.which("git") is None:
         return "an earlier version needs `git`"
-    found = subprocess.run(
-        ["git", "-C", str(ROOT), "cat-file", "-e", f"{revision}^{{commit}}"], capture_output=True, timeout=30
-    )
+    command = ["git", "-C", str(ROOT), "cat-file", "-e", f"{revision}^{{commit}}"]
+    found = subprocess.run(command, check=False, capture_output=True, timeout=30)
     return "" if found.returncode == 0 else f"the history here does not reach back to {revision}"
 
 

@@ -352,6 +352,9 @@ scaleUp:
 {{- if and $network.enabled (not (or $network.kafkaPorts $network.extraEgress (include "stream-anon.brokerPorts" . | fromJsonArray))) }}
 {{- fail "networkPolicy.kafkaPorts: no brokers are known, and only names could be looked up; give settings.kafka.bootstrap_servers or their ports" }}
 {{- end }}
+{{- if and $network.enabled (or $v.serviceMonitor.enabled $v.podMonitor.enabled) (not $network.ingressFrom) }}
+{{- fail "networkPolicy.ingressFrom: nobody could scrape; name the pods of Prometheus, or [{namespaceSelector: {}}] for all" }}
+{{- end }}
 {{- if eq (int $v.http.port) (int $v.http.adminPort) }}
 {{- fail "http.adminPort: must differ from http.port" }}
 {{- end }}

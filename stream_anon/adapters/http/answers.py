@@ -14,6 +14,7 @@ from stream_anon.adapters.http.page import page
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 ORDER_HEADER = "X-Stream-Anon-Order"
+LONGEST_ORDER = 31 * 86_400.0  # seconds, where an end is given
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -34,6 +35,8 @@ class ObservedService(Protocol):
 
 
 Page = Callable[[], web.Response]
+Order = Callable[[float], str]
+"""Carries out an order that holds for so many seconds, maybe infinitely many; tells what happens now."""
 
 
 def answer(body: bytes, kind: str = TEXT, status: int = 200) -> web.Response:
@@ -72,7 +75,7 @@ def admin_pages(service: ObservedService) -> dict[str, Page]:
     return {"/": root, "/status": status}
 
 
-def obey(request: web.BaseRequest, order: Callable[[], str]) -> web.Response:
+def obey(request: web.BaseRequest, order: Order) -> web.Response:
     """Carry out an order of an operator.
 
     Before a browser sends this header for a page of another origin, it asks for permission, and never gets it.
@@ -83,7 +86,18 @@ def obey(request: web.BaseRequest, order: Callable[[], str]) -> web.Response:
         return refused
     if request.headers.get(ORDER_HEADER) != request.path.removeprefix("/"):
         return answer(f"forbidden: the header {ORDER_HEADER} must name the order\n".encode(), status=403)
-    return answer(f"{order()}\n".encode())
+    seconds = _seconds(request.query.get("for", "inf"))
+    if seconds is None:
+        return answer(f"for must be seconds, up to {LONGEST_ORDER:.0f}\n".encode(), status=400)
+    return answer(f"{order(seconds)}\n".encode())
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= LONGEST_ORDER or text == "inf" else None
 
 
 def compact_status(service: ObservedService) -> bytes:

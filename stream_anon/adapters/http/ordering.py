@@ -11,8 +11,13 @@ from stream_anon.errors import BrokerError, Refused, SettingsError
 _WITHIN = 10.0
 
 
-def give(host: str, port: int, order: str) -> str:
+def give(host: str, port: int, order: str, seconds: float | None = None) -> str:
     """Give an order to the service at an address; return its answer.
+
+    Parameters
+    ----------
+    seconds
+        After how long the order ends by itself.
 
     Raises
     ------
@@ -29,7 +34,8 @@ def give(host: str, port: int, order: str) -> str:
         raise SettingsError("http.admin_port", "is 0, any free port: give the one that the line `serving` names")
     connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=_WITHIN)
     try:
-        connection.request("POST", f"/{order}", headers={ORDER_HEADER: order})
+        path = f"/{order}" if seconds is None else f"/{order}?for={seconds}"
+        connection.request("POST", path, headers={ORDER_HEADER: order})
         response = connection.getresponse()
         text = response.read().decode("utf-8", "replace").strip()
     except (OSError, http.client.HTTPException):

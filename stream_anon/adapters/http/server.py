@@ -11,6 +11,7 @@ from aiohttp import web
 
 from stream_anon.adapters.http.answers import (
     ObservedService,
+    Order,
     Page,
     admin_pages,
     answer,
@@ -119,7 +120,7 @@ class _Pages(web.Server):
         streams: Streams,
         names: frozenset[str],
         loop: asyncio.AbstractEventLoop,
-        orders: Mapping[str, Callable[[], str]],
+        orders: Mapping[str, Order],
     ) -> None:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             if names and request.host.rpartition(":")[0] not in names and request.host not in names:
@@ -162,7 +163,7 @@ class HttpServers:
     public, admin
         Host and port each; port 0 is any free port.
     orders
-        Orders that an operator may give on the admin port, by name; each returns what happens now, in words.
+        Orders that an operator may give on the admin port, by name.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class HttpServers:
         metrics_type: str,
         public: tuple[str, int],
         admin: tuple[str, int],
-        orders: Mapping[str, Callable[[], str]] | None = None,
+        orders: Mapping[str, Order] | None = None,
     ) -> None:
         self._live = LiveStatus(lambda: compact_status(service))
         self._tables: tuple[tuple[str, tuple[str, int], Mapping[str, Page], Streams], ...] = (

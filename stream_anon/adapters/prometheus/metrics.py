@@ -275,7 +275,7 @@ class Metrics:
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
         self._ordered = self._gauge("paused", "1 while an operator has paused the reading.")
-        self._build = self._gauge("build_info", "The running software.", ("version",))
+        self._build = self._gauge("build_info", "The running software.", ("version", "revision"))
         labels = ("policy", "engine", "delivery", "revision")
         self._policy = self._gauge("policy_info", "The policy in force.", labels)
         self._k_asked = self._gauge("policy_k", "Least number of individuals that the policy asks of a class.")
@@ -297,9 +297,10 @@ class Metrics:
         self._published: frozenset[str] = frozenset()
         self._attributes: tuple[str, ...] = ()
 
-    def started(self, version: str, policy: str, engine: str, delivery: str, revision: int = 0) -> None:
-        """Name what runs."""
-        self._build.labels(version).set(1)
+    def started(self, software: str, policy: str, engine: str, delivery: str, revision: int = 0) -> None:
+        """Name what runs; `software` is a version, and the revision of its source behind a +."""
+        version, _, source = software.partition("+")
+        self._build.labels(version, source).set(1)
         self._policy.labels(policy, engine, delivery, str(revision)).set(1)
 
     def limits(self, k: int, max_delay: float, max_records: int, *, holds: bool = False) -> None:

@@ -48,11 +48,17 @@ def run_service(
 
 
 @app.command("pause", rich_help_panel="Run")
-def pause_service(config: Config) -> None:
+def pause_service(
+    config: Config,
+    lasting: Annotated[
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="Resume by itself after so long, such as 30m."),
+    ] = None,
+) -> None:
     """Let the service on this machine read nothing more; the open window is published at its deadline."""
     from stream_anon.cli.run.orders import order
 
-    raise typer.Exit(order(config, "pause"))
+    raise typer.Exit(order(config, "pause", lasting))
 
 
 @app.command("resume", rich_help_panel="Run")

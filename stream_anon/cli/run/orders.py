@@ -5,18 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import typer
+from pydantic import Field, TypeAdapter, ValidationError
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.http.answers import LONGEST_ORDER
 from stream_anon.adapters.http.ordering import give, has_ended
+from stream_anon.errors import SettingsError
 from stream_anon.settings.loading import load_settings
+from stream_anon.settings.section import Duration
 
 LOOK_EVERY = 0.2
+_LASTING = TypeAdapter[float | None](Annotated[Duration, Field(gt=0, le=LONGEST_ORDER)] | None)
 
 
-def order(config: Path, name: str) -> int:
-    """Give an order and print the answer; return 0.
+def order(config: Path, name: str, lasting: str | None = None) -> int:
+    """Give an order, which ends by itself after a duration such as `30m`; print the answer, and return 0.
 
     Raises
     ------
@@ -24,8 +30,15 @@ def order(config: Path, name: str) -> int:
         See `ordering.give`.
     """
     http = load_settings(config).http
-    typer.echo(give(http.admin_host, http.admin_port, name))
+    typer.echo(give(http.admin_host, http.admin_port, name, _seconds(lasting)))
     return 0
+
+
+def _seconds(lasting: str | None) -> float | None:
+    try:
+        return _LASTING.validate_python(lasting)
+    except ValidationError:
+        raise SettingsError("--for", "must be a duration such as 90s, 30m or 2h, and 31 days at the most") from None
 
 
 def drain(config: Path, within: float, sleep: Callable[[float], None] = time.sleep) -> int:

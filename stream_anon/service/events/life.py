@@ -118,9 +118,10 @@ class KernelsCompiled:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStopping:
-    """SIGTERM or SIGINT arrived, or a fault that a restart must cure."""
+    """SIGTERM or SIGINT arrived, or a fault that a restart must cure; maybe during a pause, which then ends."""
 
     reason: str
+    forgets_pause: bool = False
 
 
 @dataclass(frozen=True, slots=True)

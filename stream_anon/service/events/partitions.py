@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -112,9 +113,19 @@ class PartitionStopped:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOrdered:
-    """An operator paused or resumed the reading; the open window keeps its deadline."""
+    """An operator paused or resumed the reading, or a pause ended by itself; the open window keeps its deadline.
+
+    Parameters
+    ----------
+    until
+        When the pause ends by itself, as `Clock.wall`; infinite if it does not.
+    expired
+        Whether the pause ended by itself.
+    """
 
     paused: bool
+    until: float = math.inf
+    expired: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from sortedcontainers import SortedDict, SortedSet
 from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
+from stream_anon.service.orders import end_in_words
 from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
 from stream_anon.service.status.leakage import leakage_section
@@ -30,7 +31,7 @@ THROTTLED = {
     e.Throttle.PROCESSOR: "the limit on processor time holds this service back",
 }
 THROTTLED_FOR = 120.0  # seconds for which an event is shown
-PAUSED = "PAUSED by an operator: nothing more is read until `stream-anon resume`"
+PAUSED = "PAUSED by an operator: nothing more is read until {}"
 SHARED = (
     "somebody who is no worker is a member of the consumer group: records of partitions that it is given are not "
     "released"
@@ -61,7 +62,7 @@ class StatusBoard:
         self._superseded: e.Superseded | None = None
         self._throttled: dict[e.Throttle, tuple[float, e.Throttled]] = {}  # with the time at which it was told
         self._ledger_held: e.LedgerHeld | None = None  # if it is worth a warning
-        self._paused = False
+        self._paused = ""  # in words
         self._shared = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: e.WindowPublished | None = None
@@ -111,7 +112,7 @@ class StatusBoard:
             case e.Superseded():
                 self._superseded = event
             case e.ReadingOrdered():
-                self._paused = event.paused
+                self._paused = PAUSED.format(end_in_words(event.until)) if event.paused else ""
             case e.InputSkipped():
                 self._totals["lost"] += max(0, event.end - event.start)
             case e.RecordsConsumed():
@@ -162,7 +163,7 @@ class StatusBoard:
     def readiness(self) -> tuple[bool, str]:
         """Return whether the worker owns partitions or stands by for them; and why not, or a remark."""
         if self._ready:
-            return True, self._stands_aside()
+            return True, "; ".join(filter(None, (self._paused, self._stands_aside())))
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
         return False, causes or self._reason or "not ready"
 
@@ -271,7 +272,7 @@ class StatusBoard:
         ]
         found += [SHARED] * self._shared
         if self._paused:
-            found.append(PAUSED)
+            found.append(self._paused)
         if self._stopped:
             found.append(_in_words(self._stopped.values()))
         if self._stands_aside():

@@ -10,6 +10,7 @@ from stream_anon.adapters.logs import Log
 from stream_anon.ports.schemas import SchemaChange
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
+from stream_anon.service.orders import end_in_words
 from stream_anon.service.wiring.few_lines import FewLines
 from stream_anon.service.wiring.vanishing import Vanishing, write_changed
 
@@ -121,6 +122,8 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
                 _write_outcome(log, event.outcome)
             case e.WorkerStopping():
                 log.info(Line.STOPPING, reason=event.reason)
+                if event.forgets_pause:
+                    log.warning(Line.PAUSE_FORGOTTEN)
             case e.WorkerStopped():
                 log.info(Line.STOPPED, seconds=_short(event.seconds))
             case e.ReadingSlowly():
@@ -170,9 +173,9 @@ def _write_readiness(log: Log, event: e.ReadinessChanged) -> None:
 
 def _write_pause(log: Log, event: e.ReadingOrdered) -> None:
     if event.paused:
-        log.warning(Line.PAUSED)
+        log.warning(Line.PAUSED, until=end_in_words(event.until))
     else:
-        log.warning(Line.RESUMED)
+        log.warning(Line.RESUMED, by="time" if event.expired else "order")
 
 
 def _write_certificates(log: Log, event: e.CertificatesRead) -> None:

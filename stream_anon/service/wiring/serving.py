@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.codecs import check_formats
-from stream_anon.adapters.http.answers import ObservedService
+from stream_anon.adapters.core_dumps import forbid_core_dumps
+from stream_anon.adapters.http.answers import ObservedService, Order
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.log_lines import Line
@@ -57,6 +58,8 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
         If a condition forbids a run that nobody has accepted.
     """
     settings = settings_of_run(config, accepted)
+    if not settings.logs.core_dumps:
+        forbid_core_dumps()
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
     policy = build_policy(settings, config)
     check_formats(policy, formats_of(kafka_of(settings)))
@@ -73,7 +76,7 @@ async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> N
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
-    orders = Orders(stop)
+    orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(registry), log, orders.by_name):
             await work(settings, policy, clock, tell, stop, beside=beside, orders=orders)
@@ -85,7 +88,7 @@ async def listening(
     service: ObservedService,
     metrics: Callable[[], bytes],
     log: Log,
-    orders: Mapping[str, Callable[[], str]],
+    orders: Mapping[str, Order],
 ) -> AsyncIterator[None]:
     """Serve health, metrics and status as long as the context lasts, and log the error that ends it.
 

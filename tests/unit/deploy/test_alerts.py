@@ -313,6 +313,9 @@ CASES = (
             'consumer_lag_records{job="stopped"}': "5x80",
             'records_consumed_total{job="stopped"}': "0+50x20 1000x60",
             'partitions_not_read{job="stopped"}': "1x80",
+            'consumer_lag_records{job="paused"}': "5x80",
+            'records_consumed_total{job="paused"}': "0+50x20 1000x60",
+            'paused{job="paused"}': "0x20 1x10 _ 1x48",
             'windows_published_total{job="quiet"}': "0+1x20 20x60",
             'records_consumed_total{job="quiet"}': "0+50x20 1000x60",
             'consumer_lag_records{job="quiet"}': "0x80",
@@ -629,6 +632,17 @@ CASES = (
         },
         {"4m": (), "10m": ("ahead", "back", "refused"), "80m": ()},
         by="instance",
+    ),
+    Case(
+        "StreamAnonPaused",
+        {
+            'paused{job="on", instance="a"}': "0x10 1x80",
+            'paused{job="on", instance="b"}': "0x90",
+            'paused{job="missed"}': "0x10 1x10 _ 1x69",
+            'paused{job="for-30m"}': "0x10 1x29 0x50",
+            'paused{job="resumed"}': "0x10 1x38 0x41",
+        },
+        {"40m": (), "44m": ("missed", "on", "resumed"), "50m": ("missed", "on")},
     ),
 )
 # What looks at a whole service is asked again with services of one name, each in a namespace of its own.

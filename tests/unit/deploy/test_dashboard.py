@@ -110,6 +110,7 @@ def test_the_first_screen_says_how_the_services_stand() -> None:
     first = [panel["title"] for panel in PANELS if panel["gridPos"]["y"] < 13]
     assert first == [
         "Ready",
+        "Paused",
         "Firing alerts",
         "Records waiting",
         "Delay budget left",

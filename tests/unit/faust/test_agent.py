@@ -87,6 +87,11 @@ def test_a_pattern_of_topics_is_refused(app: Any, tmp_path: Path) -> None:
         anonymizing_agent(app, config(tmp_path, input={"pattern": "people.*"}))
 
 
+def test_a_start_that_nobody_could_resume_is_refused(app: Any, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="nobody could resume"):
+        anonymizing_agent(app, config(tmp_path, paused=True))
+
+
 async def test_another_group_than_that_of_the_app_is_refused(app: Any, tmp_path: Path) -> None:
     anonymizing_agent(app, config(tmp_path, group="another"))
     with pytest.raises(SettingsError, match="must be the id of the Faust app, app"):

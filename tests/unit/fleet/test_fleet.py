@@ -172,12 +172,12 @@ def test_files_that_cannot_be_read_are_a_settings_error_before_any_worker_starts
 
 
 async def test_orders_reach_every_worker_and_a_drain_waits_until_all_have_ended(tmp_path: Path) -> None:
+    first = "import sys; lines = [sys.stdin.buffer.readline()]\n"  # before it reports, let alone reads a record
     heed = (
-        "letters = b''\n"
-        "while not letters.endswith(b'd'): letters += sys.stdin.buffer.read(1)\n"
-        f"open({str(tmp_path)!r} + '/' + sys.argv[-1], 'wb').write(letters)\n"
+        "while lines[-1] != b'drain\\n': lines.append(sys.stdin.buffer.readline())\n"
+        f"open({str(tmp_path)!r} + '/' + sys.argv[-1], 'wb').writelines(lines)\n"
     )
-    bench = Bench(SAY + heed, workers=2)
+    bench = Bench(first + SAY + heed, workers=2)
     bench.fleet._orders.pause()
     running = asyncio.create_task(bench.fleet.run())
     async with asyncio.timeout(20):
@@ -185,5 +185,7 @@ async def test_orders_reach_every_worker_and_a_drain_waits_until_all_have_ended(
             await asyncio.sleep(0.02)
         bench.fleet._orders.drain()
         await running
-    assert [(tmp_path / number).read_bytes() for number in ("0", "1")] == [b"pd", b"pd"]
+    assert [(tmp_path / number).read_text() for number in ("0", "1")] == [
+        "pause inf inf\npause inf inf\ndrain\n"
+    ] * 2
     assert not bench.said("worker-ended")

@@ -225,6 +225,7 @@ NO_PROMISE = {
     "kafka.format.output": "how bytes are written",
     "kafka.compression": "how bytes are written",
     "kafka.accept_risks": "each is accepted by its own name, and certificates name it",
+    "kafka.paused": "whether records are read at once",
     "kafka.fault": "for tests",
     "privacy.max_suppressed": "how much may be missing, not how safe what is published is",
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",

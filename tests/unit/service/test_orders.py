@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.service.events import ReadingOrdered, WindowAbandoned
-from stream_anon.service.orders import Orders
+from stream_anon.service.events import ReadingOrdered, WindowAbandoned, WorkerStopping
+from stream_anon.service.orders import Orders, Pause
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
+from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker
 
 
 def _ordered(driver: Driver) -> Orders:
-    orders = Orders(driver.stopping)
+    orders = Orders(driver.stopping, driver.clock)
     driver.worker.obey(orders)
     return orders
 
@@ -113,12 +115,64 @@ async def test_a_drain_ends_a_paused_worker_too() -> None:
         assert driver.broker.accounted == 10
 
 
-def test_another_process_is_told_the_last_order() -> None:
-    here, there = Orders(asyncio.Event()), Orders(asyncio.Event())
-    seen = []
-    for order in (here.pause, here.resume, here.drain):
-        order()
-        there.heed(here.letter)
-        seen.append((there.paused, there.draining))
+async def test_a_pause_that_is_given_a_time_ends_by_itself_and_says_when() -> None:
+    async with Driver() as driver:
+        orders = _ordered(driver)
+        assert "until 2023-11-14 22:13:50 UTC" in orders.pause(30)
+        driver.send(people(40))
+        await driver.advance(29)
+        assert driver.broker.accounted == 0
+        await driver.advance(1)
+        await driver.settle()
 
-    assert seen == [(True, False), (False, False), (False, True)]
+        assert driver.broker.accounted == 40
+        assert driver.told(ReadingOrdered) == [
+            ReadingOrdered(True, 1_700_000_030.25),
+            ReadingOrdered(False, expired=True),
+        ]
+
+
+async def test_the_last_pause_says_when_it_ends() -> None:
+    async with Driver() as driver:
+        orders = _ordered(driver)
+        for seconds in (10, 60, math.inf):
+            orders.pause(seconds)
+            await driver.settle()
+        await driver.advance(100)
+
+        assert orders.in_force == Pause()
+        assert [event.until for event in driver.told(ReadingOrdered)] == [
+            1_700_000_010.25,
+            1_700_000_060.25,
+            math.inf,
+        ]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_a_paused_worker_says_so_before_it_connects_and_says_at_its_end_what_it_forgets(kept: bool) -> None:
+    driver = Driver()
+    driver.broker.away = True
+    orders = Orders(driver.stopping, driver.clock, paused=kept)
+    if not kept:
+        orders.pause()
+    driver.worker.obey(orders)
+    running = asyncio.create_task(driver.worker.run())
+    await asyncio.sleep(0)
+    assert driver.told(ReadingOrdered) == [ReadingOrdered(True)]
+
+    driver.stopping.set()
+    await running
+    assert driver.told(WorkerStopping) == [WorkerStopping("asked to", forgets_pause=not kept)]
+
+
+def test_another_process_is_told_the_last_order() -> None:
+    clock = FakeClock()
+    here, there = (Orders(asyncio.Event(), clock) for _ in range(2))
+    seen = []
+    for order in (here.pause, lambda: here.pause(30), here.resume, here.drain):
+        order()
+        there.heed(here.line)
+        seen.append((there.in_force, there.draining))
+
+    timed = Pause(clock.monotonic() + 30, clock.wall() + 30)
+    assert seen == [(Pause(), False), (timed, False), (None, False), (None, True)]

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import json
+import math
 import socket
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -52,8 +53,8 @@ async def ordered(service: Service) -> AsyncIterator[tuple[int, int, list[str]]]
     """Both ports of a server that takes one order, and what was ordered."""
     given: list[str] = []
 
-    def pause() -> str:
-        given.append("pause")
+    def pause(seconds: float) -> str:
+        given.append("pause" if math.isinf(seconds) else f"pause for {seconds:g} s")
         return "paused"
 
     servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0), {"pause": pause})
@@ -500,6 +501,15 @@ async def test_an_order_is_taken_on_the_admin_port_only(
     assert (status, body, given) == (200, b"paused\n", ["pause"])
 
 
+@pytest.mark.parametrize("seconds", ["", "30m", "0", "-1", "nan", "1e9", "-inf"])
+async def test_an_order_for_no_sensible_time_is_refused(
+    ordered: tuple[int, int, list[str]], client: aiohttp.ClientSession, seconds: str
+) -> None:
+    _, admin, given = ordered
+    status, _, body = await ask(client, admin, f"/pause?for={seconds}", "POST", headers=ORDER)
+    assert (status, body, given) == (400, b"for must be seconds, up to 2678400\n", [])
+
+
 @pytest.mark.parametrize(
     ("method", "headers", "expected"),
     [
@@ -528,7 +538,7 @@ async def test_an_admin_port_that_is_not_named_as_loopback_takes_no_orders(
 ) -> None:
     given: list[str] = []
 
-    def pause() -> str:
+    def pause(_: float) -> str:
         given.append("pause")
         return "paused"
 
@@ -544,7 +554,8 @@ async def test_an_admin_port_that_is_not_named_as_loopback_takes_no_orders(
 async def test_the_command_gives_an_order_as_the_server_wants_it(ordered: tuple[int, int, list[str]]) -> None:
     _, admin, given = ordered
     assert await asyncio.to_thread(ordering.give, LOOPBACK, admin, "pause") == "paused"
-    assert given == ["pause"]
+    assert await asyncio.to_thread(ordering.give, LOOPBACK, admin, "pause", 1800.0) == "paused"
+    assert given == ["pause", "pause for 1800 s"]
     assert not await asyncio.to_thread(ordering.has_ended, LOOPBACK, admin)
     with pytest.raises(Refused, match="404"):
         await asyncio.to_thread(ordering.give, LOOPBACK, admin, "explode")

@@ -24,7 +24,7 @@ def registry() -> CollectorRegistry:
 @pytest.fixture
 def metrics(registry: CollectorRegistry) -> Metrics:
     metrics = Metrics(registry)
-    metrics.started('1.2.3"\\', "sha256:ab", "mondrian", "exactly-once")
+    metrics.started('1.2.3"\\+0123456789ab.dirty', "sha256:ab", "mondrian", "exactly-once")
     metrics.limits(10, 30.0, 10_000)
     return metrics
 
@@ -327,10 +327,16 @@ PROMISED = {
         "policy_delay_budget_seconds",
         "policy_accepts_missing{attribute}",
         "ready",
-        "build_info{version}",
+        "build_info{revision,version}",
         "policy_info{delivery,engine,policy,revision}",
     ),
 }
+
+
+def test_two_builds_of_one_version_are_two_series(registry: CollectorRegistry, metrics: Metrics) -> None:
+    metrics.started("stream-anon 0.1.0+0123456789ab", "p", "forest", "exactly-once")
+    labels = {"version": "stream-anon 0.1.0", "revision": "0123456789ab"}
+    assert registry.get_sample_value("stream_anon_build_info", labels) == 1
 
 
 def test_every_promised_metric_is_there_and_of_its_kind(registry: CollectorRegistry, metrics: Metrics) -> None:

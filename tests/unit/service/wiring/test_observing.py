@@ -367,6 +367,30 @@ def test_records_whose_times_are_refused_are_an_outage_of_their_own(observed: Ob
     assert observed.value("broker_outages_total", activity="publishing") == 0
 
 
+def test_a_pause_is_told_with_its_end_and_a_stop_that_forgets_it_is_told_too(observed: Observed) -> None:
+    observed.tell(e.ReadinessChanged(True, ""))
+    observed.tell(e.ReadingOrdered(True, 1_700_000_000.9))
+    assert observed.value("paused") == 1
+    assert observed.board.readiness() == (
+        True,
+        "PAUSED by an operator: nothing more is read until 2023-11-14 22:13:20 UTC",
+    )
+    observed.tell(e.ReadingOrdered(False, expired=True))
+    assert (observed.value("paused"), observed.board.readiness()) == (0, (True, ""))
+    observed.tell(e.ReadingOrdered(True))
+    assert observed.page["warnings"] == ["PAUSED by an operator: nothing more is read until `stream-anon resume`"]
+    observed.tell(e.WorkerStopping("asked to", forgets_pause=True))
+
+    told = [(line["event"], line.get("until", line.get("by"))) for line in observed.lines[1:]]
+    assert told == [
+        ("paused", "2023-11-14 22:13:20 UTC"),
+        ("resumed", "time"),
+        ("paused", "`stream-anon resume`"),
+        ("stopping", None),
+        ("pause-forgotten", None),
+    ]
+
+
 def test_the_page_is_complete_before_anything_happened(observed: Observed) -> None:
     assert observed.page["service"] is None
     assert observed.page["open_window"] is None
