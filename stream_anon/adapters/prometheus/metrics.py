@@ -176,6 +176,10 @@ class Metrics:
         self._late = self._counter(
             "records_over_delay_budget", "Records that waited longer than policy_delay_budget_seconds."
         )
+        self._late_end_to_end = self._counter(
+            "records_over_end_to_end_budget",
+            "Records published later than policy_delay_budget_seconds after their broker timestamp.",
+        )
         self._stages = {
             stage: self._histogram(f"{stage}_duration_seconds", text, WORK_SECONDS)
             for stage, text in (
@@ -510,8 +514,10 @@ class Metrics:
 
     def delays(self, waits: ArrayLike, records: ArrayLike, end_to_end: ArrayLike) -> None:
         """Count delays: seconds waited and how many records waited so, and seconds since the broker's time."""
-        late = np.asarray(waits, np.float64) > delay_budget(self._limits[1])
+        budget = delay_budget(self._limits[1])
+        late = np.asarray(waits, np.float64) > budget
         self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
+        self._late_end_to_end.inc(int(np.count_nonzero(np.asarray(end_to_end, np.float64) > budget)))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
 

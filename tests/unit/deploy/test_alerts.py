@@ -247,6 +247,28 @@ CASES = (
         pending=True,
     ),
     Case(
+        "StreamAnonEndToEndDelayFastBurn",
+        {
+            'records_over_end_to_end_budget_total{job="burns"}': "0+20x90",
+            'end_to_end_delay_seconds_count{job="burns"}': "0+100x90",
+            'records_over_end_to_end_budget_total{job="ended"}': "0+50x60 3000x30",
+            'end_to_end_delay_seconds_count{job="ended"}': "0+100x90",
+            'records_over_end_to_end_budget_total{job="less"}': "0+10x90",
+            'end_to_end_delay_seconds_count{job="less"}': "0+100x90",
+        },
+        {"66m": ("burns",), "75m": ("burns",), "90m": ("burns",)},
+    ),
+    Case(
+        "StreamAnonEndToEndDelaySlowBurn",
+        {
+            'records_over_end_to_end_budget_total{job="burns"}': "0+8x420",
+            'end_to_end_delay_seconds_count{job="burns"}': "0+100x420",
+            'records_over_end_to_end_budget_total{job="within"}': "0+5x420",
+            'end_to_end_delay_seconds_count{job="within"}': "0+100x420",
+        },
+        {"400m": ("burns",)},
+    ),
+    Case(
         "StreamAnonStalled",
         {
             # It reads, and its windows do not get old: they are dropped and read again.

@@ -78,3 +78,49 @@ def test_an_upgrade_from_a_version_without_revisions_is_no_split(tmp_path: Path)
     }
     case = Case("StreamAnonPolicySplit", told, {"19m": (), "25m": ("changed",), "49m": ("changed",), "56m": ()})
     judge(tmp_path, [ALERTS["StreamAnonPolicySplit"]], [case], "15s")
+
+
+def _counts(labels: str, late: str, published: str) -> dict[str, str]:
+    return {
+        f"records_over_end_to_end_budget_total{{{labels}}}": late,
+        f"end_to_end_delay_seconds_count{{{labels}}}": published,
+    }
+
+
+def _interrupted(job: str, minutes: int, late: int, *, new: bool) -> dict[str, str]:
+    """Return a service that publishes 100 records a second, and after an hour nothing for some minutes.
+
+    Parameters
+    ----------
+    late
+        How many of the records that waited count as late; they all come out at once.
+    new
+        Whether another worker goes on; its first scrape shows the records that waited.
+    """
+    back, published, waited = 240 + 4 * minutes, 1500 * 240, 6000 * minutes
+    if not new:
+        told = f"0+1500x240 {published}x{4 * minutes - 1} {published + waited}+1500x400"
+        return _counts(f'job="{job}"', f"0x{back} {late}x400", told)
+    old = _counts(f'job="{job}", instance="a"', "0x240 stale", "0+1500x240 stale")
+    return old | _counts(f'job="{job}", instance="b"', f"_x{back} {late}x400", f"_x{back} {waited}+1500x400")
+
+
+def test_an_outage_burns_the_objective_when_its_records_come_out(tmp_path: Path) -> None:
+    """Whether the worker that publishes them is new or not; some late records of a roll-out are no outage."""
+    fast, slow = "StreamAnonEndToEndDelayFastBurn", "StreamAnonEndToEndDelaySlowBurn"
+    quarter = _interrupted("alive", 15, 90_000, new=False) | _interrupted("replaced", 15, 90_000, new=True)
+    quarter |= _interrupted("rolled", 1, 960, new=True)
+    hour = _interrupted("alive", 60, 360_000, new=False) | _interrupted("replaced", 60, 360_000, new=True)
+    fires = ("alive", "replaced")
+    judge(tmp_path, [ALERTS[fast]], [Case(fast, quarter, _never(75) | {"79m": fires, "85m": ()})], "15s")
+    judge(tmp_path, [ALERTS[slow]], [Case(slow, hour, _never(119) | {"140m": fires})], "15s")
+
+
+def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(tmp_path: Path) -> None:
+    told = {
+        'consumer_lag_records{job="out"}': "0x240 7x200",
+        'records_consumed_total{job="out"}': "0+1500x240 360000x200",
+        'windows_published_total{job="out"}': "0+1x240 240x200",
+    }
+    case = Case("StreamAnonStalled", told, _never(74) | {"77m": ("out",), "100m": ("out",)})
+    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")

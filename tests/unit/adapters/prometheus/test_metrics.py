@@ -282,6 +282,7 @@ PROMISED = {
         "windows_abandoned{reason}",
         "windows_audited{result}",
         "records_over_delay_budget",
+        "records_over_end_to_end_budget",
         "transactions{outcome}",
         "rebalances{change}",
         "takeover_dropped_records",
@@ -371,10 +372,11 @@ def test_a_record_is_late_beyond_the_delay_budget(
     max_delay: float, budget: float, registry: CollectorRegistry, metrics: Metrics
 ) -> None:
     metrics.limits(10, max_delay, 100)
-    metrics.delays([budget, budget + 0.01, 2 * budget], [100, 20, 3], np.empty(0))
+    metrics.delays([budget, budget + 0.01, 2 * budget], [100, 20, 3], [-1.0, budget, budget + 0.01, 2 * budget])
 
     assert value(registry, "policy_delay_budget_seconds") == budget
     assert value(registry, "records_over_delay_budget_total") == 23
+    assert value(registry, "records_over_end_to_end_budget_total") == 2, "each of these is one record"
 
 
 def test_a_skipped_audit_has_no_duration(registry: CollectorRegistry, metrics: Metrics) -> None:
