@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures, write_audit_file
 from stream_anon.adapters.prometheus.exposition import exposition
-from stream_anon.adapters.prometheus.families import REJECTIONS, SUPPRESSIONS
+from stream_anon.adapters.prometheus.families import NOT_READY, REJECTIONS, SUPPRESSIONS
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.adapters.prometheus.metrics import Metrics
 from tests.support.alert_cases import ALERTS, RULES, Case, judge
@@ -490,8 +490,14 @@ CASES = (
     ),
     Case(
         "StreamAnonNotReady",
-        {'ready{instance="a"}': "1x5 0x15", 'ready{instance="b"}': "1x3 0x3 1x14"},
-        {"8m": (), "15m": ("a",)},
+        {
+            'ready{instance="a"}': "1x5 0x15",
+            'ready{instance="b"}': "1x3 0x3 1x14",
+            'ready{instance="c"}': "1x5 0x15",
+            'not_ready{instance="c", reason="topic"}': "0x5 1x15",
+            'not_ready{instance="c", reason="broker"}': "0x20",
+        },
+        {"8m": (), "15m": ("a", "c")},
         by="instance",
     ),
     Case(
@@ -652,6 +658,8 @@ def test_every_reason_is_explained_in_its_runbook() -> None:
     assert [label for label in REJECTIONS if f"`{label}`" not in letters] == []
     suppression = (ROOT / "docs" / "runbooks" / "suppression-high.md").read_text()
     assert [label for label in SUPPRESSIONS if f"`{label}`" not in suppression] == []
+    not_ready = (ROOT / "docs" / "runbooks" / "not-ready.md").read_text()
+    assert [label for label in NOT_READY if f"| `{label}` |" not in not_ready] == []
 
 
 def test_every_alert_is_on_the_page_for_operators() -> None:

@@ -124,3 +124,19 @@ def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(t
     }
     case = Case("StreamAnonStalled", told, _never(74) | {"77m": ("out",), "100m": ("out",)})
     judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")
+
+
+def test_a_page_says_why_a_worker_is_not_ready_also_if_the_reason_changes(tmp_path: Path) -> None:
+    """A reason that takes turns does not begin the five minutes anew; one that is over is told no longer."""
+    told = {
+        'ready{instance="a"}': "1x40 0x80",
+        'not_ready{instance="a", reason="unreachable"}': "0x40 1x10 0x70",
+        'not_ready{instance="a", reason="permission"}': "0x40 0x10 1x70",
+        'ready{instance="well"}': "1x120",
+        'not_ready{instance="well", reason="permission"}': "0x120",
+        'ready{instance="younger"}': "_x40 0x8 1x70",
+        'not_ready{instance="younger", reason="starting"}': "_x40 1x8 0x70",
+    }
+    fires = _never(15) | {"16m": ("permission",), "29m": ("permission",)}
+    case = Case("StreamAnonNotReady", told, fires, by="reason")
+    judge(tmp_path, [ALERTS["StreamAnonNotReady"]], [case], "15s")
