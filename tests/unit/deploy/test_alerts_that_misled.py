@@ -127,16 +127,19 @@ def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(t
 
 
 def test_a_page_says_why_a_worker_is_not_ready_also_if_the_reason_changes(tmp_path: Path) -> None:
-    """A reason that takes turns does not begin the five minutes anew; one that is over is told no longer."""
+    """A reason that takes turns does not begin the five minutes anew; a worker that has ended has none."""
     told = {
-        'ready{instance="a"}': "1x40 0x80",
-        'not_ready{instance="a", reason="unreachable"}': "0x40 1x10 0x70",
-        'not_ready{instance="a", reason="permission"}': "0x40 0x10 1x70",
+        # A scrape is missed at 17 minutes.
+        'ready{instance="a"}': "1x40 0x26 stale 0x50",
+        'not_ready{instance="a", reason="unreachable"}': "0x40 1x10 0x15 stale 0x50",
+        'not_ready{instance="a", reason="permission"}': "0x40 0x10 1x15 stale 1x50",
         'ready{instance="well"}': "1x120",
         'not_ready{instance="well", reason="permission"}': "0x120",
+        'ready{instance="ended"}': "1x40 0x12" + STALE,
+        'not_ready{instance="ended", reason="topic"}': "0x40 1x12" + STALE,
         'ready{instance="younger"}': "_x40 0x8 1x70",
         'not_ready{instance="younger", reason="starting"}': "_x40 1x8 0x70",
     }
-    fires = _never(15) | {"16m": ("permission",), "29m": ("permission",)}
+    fires = _never(15) | {f"{minute}m": ("permission",) for minute in range(16, 29)}
     case = Case("StreamAnonNotReady", told, fires, by="reason")
     judge(tmp_path, [ALERTS["StreamAnonNotReady"]], [case], "15s")
