@@ -29,6 +29,7 @@ from stream_anon.adapters.kafka.client.connection_errors import (
     cause_of,
     chain,
     in_words,
+    what_failed,
 )
 from stream_anon.adapters.kafka.client.iam import IamToken
 from stream_anon.adapters.kafka.client.oidc import EndpointToken
@@ -36,7 +37,7 @@ from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.adapters.secret_files import SecretError, secret_of
-from stream_anon.errors import BrokerError, SettingsError
+from stream_anon.errors import BrokerError, Cause, SettingsError
 
 _KNOCK_WITHIN = 3.0
 _C = TypeVar("_C")
@@ -211,15 +212,11 @@ class Connection:
             ) from None
         return context
 
-    async def why_refused(self) -> str:
-        """Return in words why the brokers refuse us; empty if one lets us in, or if none of them answers.
+    async def knock(self) -> Door:
+        """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse.
 
         aiokafka writes the reason to its log only, so this knocks once at each broker of the settings.
         """
-        return (await self.knock()).refused
-
-    async def knock(self) -> Door:
-        """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse."""
         hosts = collect_hosts(self.servers, randomize=False)
         doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
         return min(doors, key=lambda door: (bool(door.refused), bool(door.absent)))
@@ -279,11 +276,12 @@ async def connection_error(connection: Connection, doing: str, error: BaseExcept
         except TimeoutError:
             return broker_error(doing, error)
         if door.refused:
-            return BrokerError(f"{doing}: {door.refused}")
+            return BrokerError(f"{doing}: {door.refused}", Cause.CREDENTIALS)
         if door.absent:
-            return BrokerError(f"{doing}: nothing answers at kafka.bootstrap_servers ({door.absent})")
+            nobody = f"nothing answers at kafka.bootstrap_servers ({door.absent})"
+            return BrokerError(f"{doing}: {nobody}", Cause.UNREACHABLE)
         if isinstance(error, TimeoutError):
-            return BrokerError(f"{doing}: {LET_IN_BUT_NO_ANSWER}")
+            return BrokerError(f"{doing}: {LET_IN_BUT_NO_ANSWER}", Cause.UNREACHABLE)
     return broker_error(doing, error)
 
 
@@ -292,4 +290,4 @@ def broker_error(doing: str, error: BaseException) -> BrokerError:
 
     The library's message is left out: it may quote records.
     """
-    return BrokerError(f"{doing}: {cause_of(error)}")
+    return BrokerError(f"{doing}: {what_failed(error)}", cause_of(error))

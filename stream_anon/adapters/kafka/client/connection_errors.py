@@ -7,15 +7,24 @@ from collections.abc import Iterator
 
 from aiokafka.errors import (
     AuthenticationFailedError,
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
     InconsistentGroupProtocolError,
     KafkaConnectionError,
     KafkaError,
+    MessageSizeTooLargeError,
+    NodeNotReadyError,
+    RecordListTooLargeError,
     SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+    UnknownTopicOrPartitionError,
     UnsupportedSaslMechanismError,
 )
 
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import TokenError
+from stream_anon.errors import Cause
 
 LET_IN_BUT_NO_ANSWER = (
     "no answer in time, though a broker lets us in. It is tried again. If it lasts, look whether all partitions of "
@@ -25,6 +34,19 @@ _OTHER_MEMBER = (
     "kafka.group holds a member that is no worker of this service, and they cannot share partitions. Stop that "
     "consumer, or give it a group of its own (`kafka-consumer-groups.sh --describe --members` names it)"
 )
+# In this order: that a connection could not be made says less than why.
+_CAUSES: dict[Cause, tuple[type[BaseException], ...]] = {
+    Cause.PERMISSION: (
+        ClusterAuthorizationFailedError,
+        GroupAuthorizationFailedError,
+        TopicAuthorizationFailedError,
+        TransactionalIdAuthorizationFailed,
+    ),
+    Cause.CREDENTIALS: (SaslAuthenticationFailed, AuthenticationFailedError, ssl.SSLError, TokenError),
+    Cause.TOPIC: (UnknownTopicOrPartitionError,),
+    Cause.TOO_LARGE: (MessageSizeTooLargeError, RecordListTooLargeError),
+    Cause.UNREACHABLE: (KafkaConnectionError, NodeNotReadyError, OSError),  # a TimeoutError is an OSError
+}
 _EXPIRED, _NOT_YET = 10, 9
 _FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
 _OTHER_HOST = frozenset({62, 64})
@@ -62,7 +84,7 @@ def in_words(error: BaseException, security: Security) -> str:
     return ""
 
 
-def cause_of(error: BaseException) -> str:
+def what_failed(error: BaseException) -> str:
     """Return what an error of a request means, or else only its kind: the library's message may quote records."""
     if isinstance(error, InconsistentGroupProtocolError):
         return _OTHER_MEMBER
@@ -70,6 +92,15 @@ def cause_of(error: BaseException) -> str:
         return "no answer in time"
     retriable = isinstance(error, KafkaError) and bool(error.retriable)
     return type(error).__name__ + (" (temporary)" if retriable else "")
+
+
+def cause_of(error: BaseException) -> Cause:
+    """Return what an error of the client or the brokers means, also if aiokafka has wrapped it."""
+    errors = list(chain(error))
+    for cause, kinds in _CAUSES.items():
+        if any(isinstance(each, kinds) for each in errors):
+            return cause
+    return Cause.BROKER
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
