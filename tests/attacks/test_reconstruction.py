@@ -31,10 +31,10 @@ def classes_of_people(people: Sequence[Person], key: DrawsKey, order: NDArray[np
     engine.open(0, 0)
     (window,) = engine.add(builder.build(None), 0.0)
     make = partitioners_by_draws(POLICY, key.draws(b"order"))
-    turned, draws = KeyedWindows(key, make).turned(window)
+    turned, draws, _ = KeyedWindows(key, make).turned(window)
     release = Closer(POLICY).release(turned, draws)
     answer = np.empty(len(people), np.int32)
-    answer[order[turned.origins[0][1]]] = release.class_of_row
+    answer[order[turned.offsets]] = release.class_of_row
     return answer
 
 

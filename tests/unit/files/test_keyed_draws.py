@@ -23,8 +23,9 @@ from stream_anon.cli import main as cli
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import SettingsError
 from stream_anon.files import key_files
-from stream_anon.files.key_files import make_key, read_key
+from stream_anon.files.key_files import make_key
 from stream_anon.microdata.policy import Policy as CorePolicy
+from stream_anon.settings.draws_key import read_key
 from tests.attacks.town import town_policy, townspeople
 from tests.support.data import ROOT
 from tests.support.effort import examples
