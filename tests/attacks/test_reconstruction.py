@@ -144,3 +144,21 @@ async def test_services_with_one_key_over_the_same_topic_tell_what_one_of_them_t
         f"{'other draws each' * (not keyed)}: the likeliest illness is right for {share(right[1], PEOPLE)} instead "
         f"of {share(right[0], PEOPLE)} after one, certain for {share(sure[1], PEOPLE)}"
     )
+
+
+@pytest.mark.parametrize("key", [KEY, DrawsKey(b"not the service's")], ids=["the same key", "another key"])
+def test_whoever_can_have_windows_released_by_the_key_tries_guesses(key: DrawsKey, measured: Measured) -> None:
+    """Not promised: the attacker knows a window but for one illness, and has it released again with each guess."""
+    people, order = townspeople(PEOPLE, seed=5), np.arange(PEOPLE)
+    release = classes_of_people(people, KEY, order)
+    guesses = [[{**people[0], "person": "somebody", "illness": illness}, *people[1:]] for illness in ILLNESSES]
+    found = [
+        illness
+        for illness, guess in zip(ILLNESSES, guesses, strict=True)
+        if (classes_of_people(guess, key, order) == release).all()
+    ]
+    assert found == ([people[0]["illness"]] if key is KEY else [])
+    measured(
+        f"k = 5, distinct_l = 3, all known but one illness: of {len(ILLNESSES)} guesses that are released by "
+        f"{'the same' if key is KEY else 'another'} key {len(found)} give the same classes"
+    )

@@ -172,8 +172,13 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--method", "datafly"), ("--method", "anatomy", "--option", "target=illness")],
-    ids=["engine", "datafly", "anatomy"],
+    [
+        (),
+        ("--method", "datafly"),
+        ("--method", "datafly", "--option", "keep_suppressed=true"),
+        ("--method", "anatomy", "--option", "target=illness"),
+    ],
+    ids=["engine", "datafly", "datafly that keeps the suppressed", "anatomy"],
 )
 def test_a_file_is_released_twice_as_the_same_bytes(
     options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
