@@ -279,11 +279,8 @@ def test_the_example_releases_a_file_of_visits(tmp_path: Path) -> None:
 
 
 def test_by_a_key_another_dataflow_releases_windows_of_the_same_records_alike(tmp_path: Path) -> None:
-    path, records, found = (
-        write_policy(tmp_path, window={"max_records": WINDOW}, attributes=NUMBERED),
-        people(50),
-        [],
-    )
+    path, found = write_policy(tmp_path, window={"max_records": WINDOW}, attributes=NUMBERED), []
+    records = people(WINDOW)
     for number, items in enumerate((records, records[::-1])):
         folder = tmp_path / str(number)
         folder.mkdir()
