@@ -13,6 +13,7 @@ from benchmarks.baselines.anonypyx import anonypyx_classes
 from benchmarks.baselines.iab import iab_classes
 from benchmarks.baselines.sort_and_cut import sort_and_cut
 from benchmarks.tables import Table
+from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
@@ -84,7 +85,7 @@ def engine(make: Callable[[Setting], Partitioner], growth: float = 1.1) -> Metho
 
 def drawn_forest(setting: Setting) -> Partitioner:
     """Return a forest by costs drawn from the system's entropy, as a service without a seed makes one."""
-    return Forest(setting.costs.draw(np.random.default_rng()), setting.book)
+    return Forest(setting.costs.draw(fresh_draws()), setting.book)
 
 
 PLAIN = "sort + cut"

@@ -12,7 +12,7 @@ import msgspec
 
 from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.tables.arrow.installed import require_pyarrow
-from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.engine.keyed_draws import key_of
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.frames import anonymize_frame
 from stream_anon.files.incoming import Incoming, is_whole
@@ -146,9 +146,7 @@ class Anonymizer:
         self._policy = policy
         self._codec = codec_of(policy)
         self._incoming = Incoming(policy)
-        self._anonymization = Anonymization(
-            policy, accept_risks=conditions_of(accept_risks), key=None if draws_key is None else DrawsKey(draws_key)
-        )
+        self._anonymization = Anonymization(policy, accept_risks=conditions_of(accept_risks), key=key_of(draws_key))
         self._unfinished = False  # whether an iterator of `add` was given and not read to its end
 
     def add(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[AnonymousRelease]:

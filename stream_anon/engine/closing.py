@@ -115,7 +115,7 @@ class Closer:
             nowhere = np.full(n, SUPPRESSED, np.int32)
             return window, self._assemble(window, nowhere, {Suppression.SHORTFALL: n}, shuffle)
         # 1. Partition. The answer is not believed, and which of several equal rows stands where was drawn before.
-        clusters = self._partitioned(window, dealt(window.columns.codes, shuffle))
+        clusters = self._partitioned(window, shuffle)
         high = int((clusters == TOO_HIGH).sum())
         unplaced = int((clusters < 0).sum()) - high
         reasons = {Suppression.UNPLACED: unplaced, Suppression.MAX_LEVEL: high}
@@ -142,9 +142,9 @@ class Closer:
             reasons[Suppression.UNPLACED] = reasons.get(Suppression.UNPLACED, 0) + fallen
         return replace(release, suppressed=reasons, gate_violations=before.gate_violations)
 
-    def _partitioned(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the cluster of each row, found with row order[i] in the place of row i."""
-        rows = window.columns
+    def _partitioned(self, window: SealedWindow, draws: np.random.Generator) -> NDArray[np.int32]:
+        """Return the cluster of each row."""
+        rows, order = window.columns, dealt(window.columns.codes, draws)
         sensitive = np.ascontiguousarray(rows.sensitive[:, order])
         turned = replace(rows, individuals=rows.individuals[order], sensitive=sensitive)
         clusters = np.empty(len(rows), np.int32)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from stream_anon.clustering.protocol import Partitioner
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.keys import keys_of_spans
-from stream_anon.microdata.payload import Payload, payload_keys, taken
+from stream_anon.microdata.payload import Payload, payload_keys
 
 LEAST_KEY, MOST_KEY = 16, 64 * 1024
 """Bytes of a key."""
@@ -56,18 +57,45 @@ class DrawsKey:
         """Return a generator that follows from the key, a purpose of at most 16 bytes, and some content."""
         return np.random.default_rng(int.from_bytes(self._hash(purpose, content), "little"))
 
+    def salt(self, purpose: bytes) -> str:
+        """Return a text that follows from the key and a purpose, and tells nothing of the key."""
+        return self._hash(purpose, b"").hex()
+
     def _hash(self, purpose: bytes, content: bytes) -> bytes:
         return hashlib.blake2b(content, digest_size=32, key=self._secret, person=purpose).digest()
 
 
-class KeyedWindows:
-    """Brings sealed windows of one source into an order of their own, and draws for them by a key.
+def key_of(secret: bytes | None) -> DrawsKey | None:
+    """Return the key that is this secret; None without one. Raise ValueError as `DrawsKey` does."""
+    return None if secret is None else DrawsKey(secret)
 
-    An engine that learns from earlier windows still does: a window's classes follow from its records and from the
-    windows before it.
+
+class DrawnWindow(NamedTuple):
+    """A sealed window with its draws.
+
+    `places` are apart from `draws`, so that what they choose, which readers see, tells nothing of how classes were
+    formed.
 
     Parameters
     ----------
+    draws
+        For its close.
+    places
+        For the partitions that it goes to.
+    """
+
+    window: SealedWindow
+    draws: np.random.Generator
+    places: np.random.Generator
+
+
+class KeyedWindows:
+    """Brings sealed windows into an order of their own, and draws for them by a key.
+
+    Parameters
+    ----------
+    key
+        What draws follow from.
     partitioner
         Makes the partitioner of a window by its draws; without it a window keeps its own, which must do nothing
         before its close.
@@ -79,42 +107,26 @@ class KeyedWindows:
         self._key = key
         self._partitioner = partitioner
 
-    def turned(self, window: SealedWindow) -> tuple[SealedWindow, np.random.Generator]:
-        """Return a window with its rows in an order that follows from them, and draws for its close; O(n log n).
-
-        Raises
-        ------
-        ValueError
-            If its rows came from several sources.
-        """
-        if len({source for source, _ in window.origins}) > 1:
-            raise ValueError("keyed draws are for windows of one source")
+    def turned(self, window: SealedWindow) -> DrawnWindow:
+        """Return a window with its rows in an order that follows from them, and draws for it; O(n log n)."""
         columns, fields = window.columns, len(window.policy.passed)
-        order, people, draws = keyed_order(columns.codes, columns.individuals, window.payload, fields, self._key)
+        order, people, told = keyed_order(columns.codes, columns.individuals, window.payload, fields, self._key)
+        draws, places = self._key.draws(b"window", told), self._key.draws(b"places", told)
         if not len(order):
-            return window, draws
+            return DrawnWindow(window, draws, places)
         ordered = [window.policy.diversity[attribute.name].ordered for attribute in window.policy.diverse]
         turned = _renumbered(replace(columns, individuals=people[columns.individuals]).take(order), ordered)
         partitioner = window.partitioner
         if self._partitioner is not None:
             partitioner = self._partitioner(draws)
             partitioner.add(turned)
-        source, arrived = window.origins[0][0], window.arrivals[0][0]
-        offsets = np.concatenate([offsets for _, offsets in window.origins])
-        return replace(
-            window,
-            partitioner=partitioner,
-            columns=turned,
-            payload=taken(window.payload, order),
-            origins=((source, offsets[order]),),
-            arrivals=((arrived, len(order)),),
-        ), draws
+        return DrawnWindow(window.turned(order, turned, partitioner), draws, places)
 
 
 def keyed_order(
     codes: NDArray[np.int32], individuals: NDArray[np.int32], payload: Payload, fields: int, key: DrawsKey
-) -> tuple[NDArray[np.int64], NDArray[np.int32], np.random.Generator]:
-    """Return an order of rows, new numbers of their people, and draws, whatever order they came in.
+) -> tuple[NDArray[np.int64], NDArray[np.int32], bytes]:
+    """Return an order of rows, new numbers of their people, and what they hold, whatever order they came in.
 
     Ids have no part in it: people are numbered by their records. Rows that change places between two orders of
     arrival are those of people with equal records.
@@ -131,7 +143,7 @@ def keyed_order(
     Returns
     -------
     tuple
-        int64[n], the rows in order; int32[people], the new number of each; the generator.
+        int64[n], the rows in order; int32[people], the new number of each; the content that draws follow from.
     """
     own = key.of_rows()
     parts = np.vstack([codes.astype(np.int64), payload_keys(payload, fields, own)])
@@ -141,8 +153,7 @@ def keyed_order(
     people = _rank(_sums(individuals, content))
     numbers = people[individuals]
     order = np.lexsort((numbers, content)).astype(np.int64)
-    told = content[order].tobytes() + numbers[order].tobytes()
-    return order, people, key.draws(b"window", told)
+    return order, people, content[order].tobytes() + numbers[order].tobytes()
 
 
 def _sums(groups: NDArray[np.int32], keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -58,19 +58,26 @@ def partitioners(
 
 
 def partitioners_by_draws(
-    policy: Policy, draws: np.random.Generator
+    policy: Policy, draws: np.random.Generator | None = None
 ) -> Callable[[np.random.Generator], Partitioner]:
     """Return what makes an empty partitioner for a window by draws of the window's own; see `partitioners`.
+
+    An engine with a seed draws everything by it.
 
     Parameters
     ----------
     draws
-        For the changes of an order that are tried, where the policy's engine has no seed. An engine with a seed
-        draws everything by it.
+        For the changes of an order that are tried, where the policy's engine has no seed; what the forest learns
+        from one window serves those after it. None: each window learns an order for itself, unless the policy
+        names one, and its classes depend on no other window.
     """
+    seed = policy.engine.seed
+    if draws is None:
+        make = _partitioners(policy, None, background=None, adopted=None)
+        return make if seed is None else lambda _: make(np.random.default_rng(seed))
     own = _draws_of_engine(policy, draws)
     make = _partitioners(policy, own, background=None, adopted=None)
-    return make if policy.engine.seed is None else lambda _: make(own)
+    return make if seed is None else lambda _: make(own)
 
 
 def _draws_of_engine(policy: Policy, draws: np.random.Generator) -> np.random.Generator:
@@ -80,7 +87,7 @@ def _draws_of_engine(policy: Policy, draws: np.random.Generator) -> np.random.Ge
 
 def _partitioners(
     policy: Policy,
-    own: np.random.Generator,
+    own: np.random.Generator | None,
     *,
     background: Background | None,
     adopted: Callable[[Adoption], None] | None,
@@ -100,7 +107,7 @@ def _partitioners(
 
 def _unlimited(
     policy: Policy,
-    own: np.random.Generator,
+    own: np.random.Generator | None,
     *,
     background: Background | None,
     adopted: Callable[[Adoption], None] | None,
@@ -111,7 +118,7 @@ def _unlimited(
     Parameters
     ----------
     own
-        For the changes of an order that are tried.
+        For the changes of an order that are tried; None where each window learns an order for itself.
     prepare
         Whether it does some of its work while rows arrive, where it can.
     """
@@ -127,7 +134,13 @@ def _unlimited(
         return lambda draws: Mondrian(drawn.draw(draws), relaxed=choice.relaxed, least_loss=True)
     if choice.name == "k-forest":
         return lambda draws: KForest(drawn.draw(draws), k)
-    seed = int(own.integers(2**62)) if choice.seed is None else choice.seed
     order = order_of(choice.order, policy.quasi_identifiers) if choice.order is not None else None
-    book = OrderBook(policy.quasi_identifiers, model, seed, order, background=background, adopted=adopted)
-    return lambda draws: Forest(drawn.draw(draws), book, choice.rounds, k if prepare else 0)
+
+    def book(draws: np.random.Generator) -> OrderBook:
+        seed = int(draws.integers(2**62)) if choice.seed is None else choice.seed
+        return OrderBook(policy.quasi_identifiers, model, seed, order, background=background, adopted=adopted)
+
+    if own is None:
+        return lambda draws: Forest(drawn.draw(draws), book(draws), choice.rounds)
+    lasting = book(own)
+    return lambda draws: Forest(drawn.draw(draws), lasting, choice.rounds, k if prepare else 0)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.rules import Rules
 from stream_anon.engine.closing import Closer
+from stream_anon.engine.dealing import dealt
 from stream_anon.engine.raising import Raiser
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import Refused, SettingsError
@@ -68,9 +69,10 @@ class RecodingCloser(Closer):
         none = np.empty((len(policy.quasi_identifiers), 0), np.int32)
         self._low, self._high = none, none  # of each cluster
 
-    def _partitioned(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _partitioned(self, window: SealedWindow, draws: np.random.Generator) -> NDArray[np.int32]:
         """Return the cluster of each row: rows that the method publishes alike are one."""
-        table, asked = self._table(window, order)
+        order = dealt(window.columns.codes, draws)
+        table, asked = self._table(window, order, draws)
         found = self._recoder.recode(table, asked)
         self.steps, self.warnings = found.steps, (*self._without_k, *found.warnings)
         if found.below_k:
@@ -82,7 +84,9 @@ class RecodingCloser(Closer):
         clusters[order] = self._clustered(table, found)
         return self._within_other_criteria(window.columns, clusters)
 
-    def _table(self, window: SealedWindow, order: NDArray[np.int64]) -> tuple[Table, Asked]:
+    def _table(
+        self, window: SealedWindow, order: NDArray[np.int64], draws: np.random.Generator
+    ) -> tuple[Table, Asked]:
         """Return the window as a table, with row order[i] in the place of row i, and what it must reach.
 
         Of several sensitive attributes those count of which the most distinct values are asked, but for lists, of
@@ -100,7 +104,8 @@ class RecodingCloser(Closer):
             self._labels(window, order),
             lambda: list(map(tuple, taken(window.payload, order))),
         )
-        return table, Asked(self._criteria.k, most, self._choice.max_suppressed.of(len(rows)), self._holder)
+        suppressed = self._choice.max_suppressed.of(len(rows))
+        return table, Asked(self._criteria.k, most, suppressed, self._holder, draws)
 
     def _labels(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the class of each row, from what passes."""

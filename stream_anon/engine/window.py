@@ -53,9 +53,10 @@ class SealedWindow:
     ----------
     missing
         As in its chunks.
-    arrivals, origins
-        For each stretch of rows that arrived together: when, and how many are released or suppressed; its source,
-        and the offset of each row.
+    arrivals, sources
+        Of each stretch of rows that arrived together: when, and how many are released or suppressed; its source.
+    stretches, offsets
+        int32[n], the stretch of each row; int64[n], its offset.
     """
 
     policy: Policy
@@ -67,7 +68,9 @@ class SealedWindow:
     missing: NDArray[np.int64]
     ranges: tuple[InputRange, ...]
     arrivals: tuple[tuple[float, int], ...]
-    origins: tuple[tuple[int, NDArray[np.int64]], ...]
+    sources: tuple[int, ...]
+    stretches: NDArray[np.int32]
+    offsets: NDArray[np.int64]
     individuals: int
     values: tuple[NDArray[np.int64], ...]
     opened_at: float
@@ -78,15 +81,32 @@ class SealedWindow:
         """Return the number of admitted rows."""
         return len(self.payload)
 
+    def turned(self, order: NDArray[np.int64], columns: Columns, partitioner: Partitioner) -> SealedWindow:
+        """Return the window with row order[i] in the place of row i.
+
+        Parameters
+        ----------
+        columns
+            The rows in that order; people and values may have other numbers.
+        partitioner
+            Has taken these rows.
+        """
+        return replace(
+            self,
+            partitioner=partitioner,
+            columns=columns,
+            payload=taken(self.payload, order),
+            stretches=self.stretches[order],
+            offsets=self.offsets[order],
+        )
+
     def rejecting(self, rows: NDArray[np.int64], reason: Reason) -> SealedWindow:
         """Return the window with these admitted rows among its rejects; the rows themselves stay where they are."""
-        sizes = [len(offsets) for _, offsets in self.origins]
-        stretches = np.repeat(np.arange(len(sizes)), sizes)[rows]
-        offsets = np.concatenate([offsets for _, offsets in self.origins])[rows]
-        sources = np.array([source for source, _ in self.origins], np.int32)[stretches]
-        n = len(rows)
-        rejects = Rejects(np.full(n, reason, np.int8), np.full(n, NO_ATTRIBUTE, np.int16), sources, offsets)
-        fewer = np.bincount(stretches, minlength=len(sizes)).tolist()
+        n, stretches = len(rows), self.stretches[rows]
+        sources = np.array(self.sources, np.int32)[stretches]
+        reasons, attributes = np.full(n, reason, np.int8), np.full(n, NO_ATTRIBUTE, np.int16)
+        rejects = Rejects(reasons, attributes, sources, self.offsets[rows])
+        fewer = np.bincount(stretches, minlength=len(self.sources)).tolist()
         return replace(
             self,
             rejects=Rejects.concatenate([self.rejects, rejects]),
@@ -303,6 +323,8 @@ class Window:
 
     def seal(self, starts: Mapping[int, int], positions: Mapping[int, int], now: float) -> SealedWindow:
         """Return all that was taken; the window must not be used again."""
+        stretches = [chunk for chunk in self._chunks if chunk.payload]
+        sizes = [len(chunk.payload) for chunk in stretches]
         return SealedWindow(
             policy=self._policy,
             partitioner=self._partitioner,
@@ -316,8 +338,10 @@ class Window:
                 for source, end in sorted(positions.items())
                 if end > starts[source]
             ),
-            arrivals=tuple((chunk.arrived, len(chunk.payload)) for chunk in self._chunks if chunk.payload),
-            origins=tuple((chunk.source, chunk.offsets) for chunk in self._chunks if chunk.payload),
+            arrivals=tuple(zip((chunk.arrived for chunk in stretches), sizes, strict=True)),
+            sources=tuple(chunk.source for chunk in stretches),
+            stretches=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+            offsets=np.concatenate([np.empty(0, np.int64), *(chunk.offsets for chunk in stretches)]),
             individuals=self.individuals,
             values=tuple(values.counts for values in self._values),
             opened_at=now if self.oldest is None else self.oldest,

@@ -23,6 +23,7 @@ from stream_anon.service.events import Listener
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
+from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka_section import connection_of, kafka_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
@@ -67,6 +68,7 @@ def anonymizing_agent(
     if kafka.paused:
         raise SettingsError("kafka.paused", "is for `stream-anon run`: nobody could resume a Faust app", str(path))
     connection_of(kafka).options("start")  # fails before the start if a file cannot be read
+    draws_key_of(settings)
     service = AnonymizingService(app, settings, policy, registry)
     # Raw bytes, since what does not fit must become a dead letter, and Faust's errors show values.
     topic = app.topic(

@@ -7,9 +7,8 @@ import secrets
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
@@ -105,7 +104,7 @@ class Anonymization:
         self._clock = clock or SystemClock()
         self._engine = engine or Engine(
             policy,
-            draws=np.random.default_rng(secrets.randbits(128)),
+            draws=fresh_draws(),
             partitioner=None if make is None else WholeTable,
         )
         self._engine.open(SOURCE, 0)
@@ -149,9 +148,9 @@ class Anonymization:
     def _certified(self, window: SealedWindow, filling: float) -> CertifiedRelease:
         start = self._clock.monotonic()
         if self._keyed is None:
-            shuffle = np.random.default_rng(secrets.randbits(256))
+            shuffle = fresh_draws()
         else:
-            window, shuffle = self._keyed.turned(window)
+            window, shuffle, _ = self._keyed.turned(window)
         release = self._closer.release(window, shuffle)
         seconds = filling + self._clock.monotonic() - start
         closed = self._clock.wall()

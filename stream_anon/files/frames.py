@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal, Self, TypeVar, overload
 
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
-from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileReport
 from stream_anon.files.rejects import faults_of, in_words
@@ -128,7 +128,7 @@ def anonymize_frame(
     from stream_anon.adapters.tables.arrow.frames import batches_of, in_kind
     from stream_anon.adapters.tables.arrow.releases import ReleaseTables
 
-    key = None if draws_key is None else DrawsKey(draws_key)
+    key = key_of(draws_key)
     if rejects not in ("raise", "return"):
         raise ValueError("rejects must be 'raise' or 'return'")
     if policy.method is not None and policy.method.name == "anatomy":

@@ -1,4 +1,4 @@
-"""The file of the key that draws follow from: read, or made once."""
+"""The key that draws of files follow from: where it lies, and how it is made, once."""
 
 from __future__ import annotations
 
@@ -6,32 +6,14 @@ import os
 import secrets
 from pathlib import Path
 
-from stream_anon.adapters.secret_files import SecretError, secret_of
 from stream_anon.adapters.tables.new_files import private_file
-from stream_anon.engine.keyed_draws import DrawsKey
-from stream_anon.errors import SettingsError
 
-KEY_SETTING = "engine.draws_key_file"
 SUFFIX = ".draws-key"
 
 
 def key_beside(policy: Path) -> Path:
     """Return where the key of a policy's file lies unless told: `policy.yaml.draws-key` beside `policy.yaml`."""
     return policy.with_name(policy.name + SUFFIX)
-
-
-def read_key(file: Path) -> DrawsKey:
-    """Return the key in a file, without the white space around it.
-
-    Raises
-    ------
-    SettingsError
-        If it cannot be read, is no text, or is too short. The message holds nothing of it.
-    """
-    try:
-        return DrawsKey((secret_of(None, file) or "").encode())
-    except (SecretError, ValueError) as error:
-        raise SettingsError(KEY_SETTING, str(error), str(file)) from None
 
 
 def make_key(file: Path) -> bool:

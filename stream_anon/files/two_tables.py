@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.codecs import codec_of
+from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.adapters.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
 from stream_anon.adapters.tables.formats import open_reader, open_writer
 from stream_anon.adapters.tables.new_files import NewFile
@@ -194,10 +194,10 @@ class TwoTablesJob:
     def _drawn(self, rows: CodedBatch) -> tuple[CodedBatch, np.random.Generator]:
         """Return the rows, in an order of their own if there is a key, and draws for them."""
         if self.key is None:
-            return rows, np.random.default_rng(secrets.randbits(256))
+            return rows, fresh_draws()
         people = np.unique(rows.individuals, return_inverse=True)[1].astype(np.int32)
-        order, _, draws = keyed_order(rows.codes, people, rows.payload, len(self.policy.passed), self.key)
-        return rows.take(order), draws
+        order, _, told = keyed_order(rows.codes, people, rows.payload, len(self.policy.passed), self.key)
+        return rows.take(order), self.key.draws(b"window", told)
 
     def _quasi_identifiers(
         self,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-import numpy as np
-
+from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey
@@ -73,8 +71,7 @@ class TableAnonymization(Anonymization):
     ) -> None:
         policy = whole(policy)
         self._recoding = RecodingCloser(policy, choice, holder)
-        draws = np.random.default_rng(secrets.randbits(128))
-        engine = Engine(policy, draws=draws, partitioner=WholeTable)
+        engine = Engine(policy, draws=fresh_draws(), partitioner=WholeTable)
         super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks, key=key)
 
     @property

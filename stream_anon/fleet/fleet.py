@@ -32,6 +32,7 @@ from stream_anon.service.orders import Orders
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.serving import listening
 from stream_anon.service.worker import DRAIN_WITHIN
+from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka_section import connection_of, kafka_of, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
@@ -56,6 +57,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
     if not settings.logs.core_dumps:
         forbid_core_dumps()
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
+    draws_key_of(settings)
     build_policy(settings, config)
     silence_the_end()
     asyncio.run(_serve(settings, config, workers, accepted))

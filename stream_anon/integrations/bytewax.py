@@ -18,8 +18,6 @@ from math import inf
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 try:
     import bytewax.operators as op
 except ModuleNotFoundError as error:
@@ -29,6 +27,8 @@ except ModuleNotFoundError as error:
     raise ImportError(text) from None
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.entropy import fresh_draws
+from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import Refused
 from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.microdata.policy import Policy, WindowLimits
@@ -38,7 +38,13 @@ Record = Mapping[str, Any] | bytes
 
 
 def released_windows(
-    step: str, up: Any, policy: Policy, folder: str | os.PathLike[str], *, accept_risks: Collection[str] = ()
+    step: str,
+    up: Any,
+    policy: Policy,
+    folder: str | os.PathLike[str],
+    *,
+    accept_risks: Collection[str] = (),
+    draws_key: bytes | None = None,
 ) -> Any:
     """Release the windows of each key as `FOLDER/key=KEY.window=NUMBER`, once; return them as a stream.
 
@@ -58,12 +64,15 @@ def released_windows(
         Of this dataflow alone, on a file system that all its workers share; see `ReleaseFolder`.
     accept_risks
         Names of conditions that would forbid the first release; see `ReleaseFolder`.
+    draws_key
+        A secret of 16 bytes or more; see `Anonymizer`.
 
     Returns
     -------
     A keyed stream of `StoredRelease`. After a failure a release may come twice.
     """
-    releases = ReleaseFolder(folder, policy, f"Bytewax stream {up.stream_id}", accept_risks=accept_risks)
+    origin, key = f"Bytewax stream {up.stream_id}", key_of(draws_key)
+    releases = ReleaseFolder(folder, policy, origin, accept_risks=accept_risks, draws_key=key)
     keyed = op.map(f"{step}_key", up, lambda pair: (pair[0], pair))
     return op.stateful_batch(step, keyed, lambda state: _KeyWindows(releases, policy.window, state))
 
@@ -86,7 +95,7 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
 
     def __init__(self, releases: ReleaseFolder, limits: WindowLimits, state: _State | None) -> None:
         self._releases, self._limits, self._clock = releases, limits, SystemClock()
-        self._draws = np.random.default_rng()
+        self._draws = fresh_draws()
         self._key, self._number = ("", 0) if state is None else (state.key, state.number)
         self._records: list[Record] = [] if state is None else list(state.records)
         self._size, self._until = limits.max_records, inf

@@ -17,6 +17,7 @@ import msgspec
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
 from stream_anon.adapters.tables.format_names import check_typed_columns
 from stream_anon.adapters.tables.new_files import write_whole
+from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
@@ -85,6 +86,8 @@ class ReleaseFolder:
         Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
     judged
         Whether all that comes has been judged already.
+    draws_key
+        What draws follow from; without one each release is drawn anew.
     origin
         Who gives the names, as a query. A folder takes names of one origin only: those of another begin anew, and
         would find that their records are released.
@@ -108,6 +111,7 @@ class ReleaseFolder:
         *,
         accept_risks: Collection[str] = (),
         judged: bool = False,
+        draws_key: DrawsKey | None = None,
     ) -> None:
         require_policy(policy)
         require_narwhals("a folder of releases")
@@ -115,7 +119,7 @@ class ReleaseFolder:
             raise SettingsError("method", "anatomy makes two tables: use stream-anon anonymize")
         check_typed_columns(policy)
         self._path, self._policy = Path(path), policy
-        self._accepted, self._judged = conditions_of(accept_risks), judged
+        self._accepted, self._judged, self._key = conditions_of(accept_risks), judged, draws_key
         self._path.mkdir(parents=True, exist_ok=True)
         private = self._path / PRIVATE
         # Folders within it, because the times of its own entry could be read by everybody.
@@ -236,6 +240,7 @@ class ReleaseFolder:
             folder / REJECTS,
             _ANY,
             judging=Judging(self._accepted, When.NEVER if self._is_judged() else When.IF_RELEASED, OF_CALL),
+            key=self._key,
         ).run(lambda _: None)
         if report.refusal:
             raise Refused(report.refusal)

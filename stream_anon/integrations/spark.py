@@ -29,6 +29,7 @@ except ModuleNotFoundError as error:
 
 from stream_anon.adapters.tables.arrow.installed import require_narwhals
 from stream_anon.conditions import Condition
+from stream_anon.engine.keyed_draws import DrawsKey, key_of
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease, keep
@@ -41,7 +42,11 @@ _QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the sa
 
 
 def released_batches(
-    policy: Policy, folder: str | os.PathLike[str], *, accept_risks: Collection[str] = ()
+    policy: Policy,
+    folder: str | os.PathLike[str],
+    *,
+    accept_risks: Collection[str] = (),
+    draws_key: bytes | None = None,
 ) -> Callable[[Any, int], StoredRelease]:
     """Return what `foreachBatch` calls: it releases a micro-batch as `FOLDER/batch=ID`, once.
 
@@ -56,6 +61,8 @@ def released_batches(
         Of this query alone, on a file system of the driver; see `ReleaseFolder`.
     accept_risks
         Names of conditions that would forbid the first release; see `ReleaseFolder`.
+    draws_key
+        A secret of 16 bytes or more; see `Anonymizer`.
 
     Returns
     -------
@@ -65,12 +72,14 @@ def released_batches(
     micro-batch too.
     """
     require_policy(policy)
+    key = key_of(draws_key)
 
     def release(frame: Any, batch: int) -> StoredRelease:
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY)
         if query is None:
             raise SettingsError("spark", "released_batches is for foreachBatch of a streaming query")
-        releases = ReleaseFolder(folder, policy, f"Spark query {query}", accept_risks=accept_risks)
+        origin = f"Spark query {query}"
+        releases = ReleaseFolder(folder, policy, origin, accept_risks=accept_risks, draws_key=key)
         name = f"batch={batch:08d}"
         found = releases.stored(name)
         if found is None:
@@ -89,6 +98,7 @@ def release_dataframe(
     *,
     groups: int = 1,
     accept_risks: Collection[str] = (),
+    draws_key: bytes | None = None,
 ) -> list[StoredRelease]:
     """Release the rows of a batch DataFrame as `FOLDER/part=NUMBER`, each group in a task of its own.
 
@@ -109,6 +119,9 @@ def release_dataframe(
         How many tasks. More are faster and lose more, as smaller windows do.
     accept_risks
         Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
+    draws_key
+        A secret of 16 bytes or more; see `Anonymizer`. Who is in which group follows from it too. Spark hands it to
+        its tasks.
 
     Raises
     ------
@@ -125,9 +138,9 @@ def release_dataframe(
         raise Refused(f"{final}: is there already, and records would be released a second time")
     making = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
     parts, origin = making / "parts", secrets.token_hex(8)
-    read, accepted = _declared(frame, policy), conditions_of(accept_risks)
+    read, accepted, key = _declared(frame, policy), conditions_of(accept_risks), key_of(draws_key)
     judged = _judge(read, policy, accepted)
-    dealt = read.repartition(groups, _dealt_by(_together(read, policy)))
+    dealt = read.repartition(groups, _dealt_by(_together(read, policy), key))
     numbered = dealt.toDF(*(f"c{place}" for place in range(len(read.columns))))
     try:
         # 1. A hidden folder, into which nobody else may look before all is whole.
@@ -135,7 +148,7 @@ def release_dataframe(
         releases = ReleaseFolder(parts, policy, origin)
         # 2. Each part is made by a task that came to its end, because what tasks say is collected.
         numbered.mapInArrow(
-            _task(parts, policy, origin, read.columns, accepted, judged=judged), "part bigint"
+            _task(parts, policy, origin, read.columns, accepted, judged=judged, key=key), "part bigint"
         ).collect()
         if any(releases.stored(_part(number)) is None for number in range(groups)):
             raise InputError(f"{final}: not all parts are there, do all executors share the file system?")
@@ -164,13 +177,14 @@ def _judge(frame: Any, policy: Policy, accepted: Collection[Condition]) -> bool:
     return tally.counts().individuals >= policy.crowd
 
 
-def _dealt_by(columns: list[Any]) -> Any:
-    """Return what rows are dealt by: a hash of some columns under a key that is drawn here.
+def _dealt_by(columns: list[Any], key: DrawsKey | None = None) -> Any:
+    """Return what rows are dealt by: a hash of some columns under a key that is drawn, or follows from one given.
 
     Without a key, everybody who knows a person's id could compute the number of the group, which is published. Only
     Spark's plan holds the key, so that a task that is computed again deals alike.
     """
-    return functions.xxhash64(functions.lit(secrets.token_hex(16)), *columns)
+    own = secrets.token_hex(16) if key is None else key.salt(b"spark groups")
+    return functions.xxhash64(functions.lit(own), *columns)
 
 
 def _part(number: int) -> str:
@@ -185,6 +199,7 @@ def _task(
     accepted: Collection[Condition] = (),
     *,
     judged: bool = False,
+    key: DrawsKey | None = None,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what releases the rows of one task and yields its number.
 
@@ -207,7 +222,7 @@ def _task(
         named = (pa.RecordBatch.from_arrays(piece.columns, names) for piece in pieces)
         first = next(named, None)
         rows = () if first is None else pa.RecordBatchReader.from_batches(first.schema, chain([first], named))
-        releases = ReleaseFolder(parts, policy, origin, accept_risks=accepted, judged=judged)
+        releases = ReleaseFolder(parts, policy, origin, accept_risks=accepted, judged=judged, draws_key=key)
         releases.release(_part(number), rows)
         yield pa.RecordBatch.from_pydict({"part": [number]})
 

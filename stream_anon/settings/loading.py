@@ -66,7 +66,13 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
         raise SettingsError("settings", str(error)) from None
     if not isinstance(document, dict):
         raise SettingsError("settings", "must be a mapping of sections", str(path))
-    return parse_settings(document, overrides, str(path))
+    settings = parse_settings(document, overrides, str(path))
+    chosen = settings.engine.draws_key_file
+    if chosen is None:
+        return settings
+    # Who reads it later does not know where the settings lie.
+    engine = settings.engine.model_copy(update={"draws_key_file": str(path.absolute().parent / chosen)})
+    return settings.model_copy(update={"engine": engine})
 
 
 def parse_settings(

@@ -305,7 +305,7 @@ def test_a_secret_is_neither_a_variable_nor_a_value() -> None:
     assert variables["STREAM_ANON__KAFKA__SECURITY__PASSWORD_FILE"] == "/etc/stream-anon-sasl/password"  # noqa: S105
     volumes = deployment["spec"]["template"]["spec"]["volumes"]
     secrets = {volume["name"]: volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
-    assert secrets == {"sasl": "kafka-user", "tls": "kafka-ca"}
+    assert secrets == {"sasl": "kafka-user", "tls": "kafka-ca", "draws": "anonymizer-draws"}
 
 
 def test_a_token_comes_from_where_it_is_renewed() -> None:

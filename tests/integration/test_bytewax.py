@@ -42,8 +42,8 @@ def policy_path(tmp_path: Path) -> Path:
 class Flow:
     """A dataflow over a list of records, with a store for its recovery."""
 
-    def __init__(self, policy: Path, items: Sequence[Any], folder: Path) -> None:
-        self.policy, self.items, self.released = policy, items, folder / "released"
+    def __init__(self, policy: Path, items: Sequence[Any], folder: Path, key: bytes | None = None) -> None:
+        self.policy, self.items, self.released, self.key = policy, items, folder / "released", key
         self.recovery = folder / "recovery"
         self.recovery.mkdir(exist_ok=True)
         if not any(self.recovery.iterdir()):
@@ -57,7 +57,7 @@ class Flow:
         keyed = op.map("keyed", items, lambda item: item if isinstance(item, tuple) else ("all", item))
         op.output(
             "out",
-            host.released_windows("anonymize", keyed, Policy.load(self.policy), self.released),
+            host.released_windows("anonymize", keyed, Policy.load(self.policy), self.released, draws_key=self.key),
             testing.TestingSink(self.given),
         )
         testing.run_main(flow, epoch_interval=snapshots, recovery_config=recovery.RecoveryConfig(self.recovery))
@@ -287,3 +287,16 @@ def test_the_example_releases_a_file_of_visits(tmp_path: Path) -> None:
     assert rows_of(made.records) == rows
     assert made.released == expected.released > 1500
     assert audited(example.POLICY, made)
+
+
+def test_by_a_key_another_dataflow_releases_windows_of_the_same_records_alike(tmp_path: Path) -> None:
+    path, found = write_policy(tmp_path, window={"max_records": WINDOW}, attributes=NUMBERED), []
+    records = people(WINDOW)
+    for number, items in enumerate((records, records[::-1])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        flow = Flow(path, items, folder, b"k" * 32)
+        flow.run()
+        found.append([release.records.read_bytes() for _, release in flow.given])
+    assert len(found[0]) == 1
+    assert found[0] == found[1]

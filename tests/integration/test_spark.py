@@ -395,3 +395,14 @@ def test_a_driver_that_is_killed_goes_on_and_releases_nothing_twice(tmp_path: Pa
 def _visible(folder: Path) -> dict[str, Any]:
     """Return what readers see."""
     return {name: content for name, content in contents(folder).items() if not name.startswith("_private")}
+
+
+def test_by_a_key_the_same_rows_are_dealt_and_released_alike(spark: Any, tmp_path: Path) -> None:
+    policy, frame = Policy.load(write_policy(tmp_path)), table_of(spark, tmp_path)
+    found = []
+    for number, given in enumerate((frame, frame.orderBy("visits"))):
+        folder = tmp_path / str(number)
+        made = spark_host.release_dataframe(given, policy, folder, groups=2, draws_key=b"k" * 32)
+        found.append([rows_of(one.records) for one in made])
+    assert found[0] == found[1]
+    assert all(len(rows) > 0 for rows in found[0])

@@ -337,6 +337,9 @@ scaleUp:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if and $v.drawsKey.existingSecret (default dict $v.settings.engine).draws_key_file }}
+{{- fail "drawsKey.existingSecret: not together with settings.engine.draws_key_file" }}
+{{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
 {{- $openId := $v.kafkaSecurity.sasl.openId }}

@@ -89,7 +89,7 @@ def file_job(
         if names.sensitive is not None:
             raise SettingsError("--sensitive-table", "is for method: anatomy only")
         job = FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging=judging)
-    return replace(job, key=key_of_draws(config, settings.engine.draws_key_file, fresh=fresh))
+    return replace(job, key=key_of_draws(config, settings, fresh=fresh))
 
 
 def anonymize(

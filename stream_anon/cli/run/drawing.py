@@ -7,7 +7,9 @@ from pathlib import Path
 import typer
 
 from stream_anon.engine.keyed_draws import DrawsKey
-from stream_anon.files.key_files import key_beside, make_key, read_key
+from stream_anon.files.key_files import key_beside, make_key
+from stream_anon.settings.draws_key import draws_key_of, read_key
+from stream_anon.settings.model import Settings
 
 FRESH = (
     "stream-anon: warning: drawn without a key: another run on the same records forms other classes, and who "
@@ -15,13 +17,13 @@ FRESH = (
 )
 
 
-def key_of_draws(config: Path, chosen: str | None, *, fresh: bool) -> DrawsKey | None:
+def key_of_draws(config: Path, settings: Settings, *, fresh: bool) -> DrawsKey | None:
     """Return the key of a run, made beside the policy if there is none yet; None to draw anew, which is said aloud.
 
     Parameters
     ----------
-    chosen
-        The file that the settings name, relative to theirs.
+    config, settings
+        The policy's file, and what it says.
     fresh
         Whether no key is wanted.
 
@@ -30,8 +32,8 @@ def key_of_draws(config: Path, chosen: str | None, *, fresh: bool) -> DrawsKey |
     SettingsError
         If a key cannot be read.
     """
-    if not fresh and chosen is not None:
-        return read_key(config.parent / chosen)
+    if not fresh and (chosen := draws_key_of(settings)) is not None:
+        return chosen
     file = key_beside(config)
     if not fresh:
         try:

@@ -28,6 +28,7 @@ from stream_anon.service.starting.conditions import Sampled, look_at_deployment,
 from stream_anon.service.starting.ledger_findings import ledger_findings
 from stream_anon.service.starting.rollout import published_before, rollout_findings
 from stream_anon.service.starting.schema_findings import output_findings
+from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.loading import load_settings
@@ -99,6 +100,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     policy = build_policy(settings, config)
     policy.check_streamed()
     check_formats(policy, formats_of(kafka))
+    draws_key_of(settings)
     connection, topics = connection_of(kafka), topics_of(kafka)
     deployment = await look_at_deployment(connection, topics, kafka, policy)
     try:

@@ -146,9 +146,7 @@ def _outcomes(
 
 
 def _figures(outcomes: list[tuple[SealedWindow, float, Release]], times: NDArray[np.float64]) -> Figures:
-    delays = np.concatenate(
-        [closed - times[offsets] for window, closed, _ in outcomes for _, offsets in window.origins]
-    )
+    delays = np.concatenate([closed - times[window.offsets] for window, closed, _ in outcomes])
     releases = [release for _, _, release in outcomes]
     counts = [release.records_in - len(release.rejects) for release in releases]
     records = sum(counts)

@@ -31,7 +31,13 @@ class DataFly:
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: Asked) -> Recoding:
-        """Return the table on the node where it stopped."""
+        """Return the table on the node where it stopped.
+
+        Raises
+        ------
+        ValueError
+            If suppressed rows are to be kept, and what is asked has no draws.
+        """
         nodes = Nodes(table.levels, table.rows, asked)
         vector = [0] * len(table.levels)
         steps = []
@@ -46,4 +52,6 @@ class DataFly:
         recoding = at_node(table, vector, asked, steps)
         if not self.keep_suppressed:
             return recoding
-        return starred(table, asked, recoding, np.random.default_rng())
+        if asked.draws is None:
+            raise ValueError("keep_suppressed chooses among equal rows by chance, and needs draws")
+        return starred(table, asked, recoding, asked.draws)

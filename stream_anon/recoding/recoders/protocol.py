@@ -164,12 +164,15 @@ class Asked:
         Records that may be suppressed, for methods that search for levels.
     holder
         Decides what a method leaves to the data's holder; without one its options do.
+    draws
+        For methods that choose among equals by chance; another generator asks for the same.
     """
 
     k: int
     l: int = 1  # noqa: E741 - the letter of the paper
     most_suppressed: int = 0
     holder: Holder | None = None
+    draws: np.random.Generator | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.l < 1 or self.most_suppressed < 0:

@@ -89,8 +89,7 @@ class Writer:
 
     Notes
     -----
-    Batch ids and output partitions draw from the operating system's entropy, so that nobody learns the order of
-    arrival from the seed of the classes.
+    Batch ids draw from the operating system's entropy: each attempt has its own.
     """
 
     def __init__(
@@ -127,6 +126,7 @@ class Writer:
         times: tuple[float, float],
         previous: str | None,
         topic_ids: Mapping[str, str],
+        draws: np.random.Generator,
     ) -> Publication:
         """Return the bytes of a window.
 
@@ -141,6 +141,8 @@ class Writer:
             Digest of the certificate before.
         topic_ids
             Kafka's ids of the input topics, as far as known.
+        draws
+            Choose output partitions; apart from those that formed the classes.
         """
         opened, closed = times
         batch = secrets.token_hex(_BATCH_BYTES)
@@ -161,21 +163,22 @@ class Writer:
         )
         largest = targets.largest.get(targets.certificates, PART_BYTES + MOST_AROUND)
         certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))
-        parcels = self._records(release, targets, batch, time)
-        partition = secrets.randbelow(targets.partitions[targets.certificates])
+        parcels = self._records(release, targets, batch, time, draws)
+        partition = int(draws.integers(targets.partitions[targets.certificates]))
         if self._must_tell(closed, first=previous is None):
             parcels += self._policy_document(targets, partition, time, min(PART_BYTES, largest - MOST_AROUND))
         parcels += self._certificate(certificate, targets, partition, batch, time)
-        parcels += self._dead_letters(release, targets, places, time)
+        parcels += self._dead_letters(release, targets, places, time, draws)
         entries = self._ledger.entries(ends, batch, topic_ids, time)
         if entries is not None:
             parcels.append(entries)
         return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))
 
-    def _records(self, release: Release, targets: Targets, batch: str, time: int) -> list[Parcel]:
+    def _records(
+        self, release: Release, targets: Targets, batch: str, time: int, draws: np.random.Generator
+    ) -> list[Parcel]:
         values = self._codec.encode_in_bulk(release)
         header = header_of(batch)
-        draws = np.random.default_rng(secrets.randbits(256))
         chosen = draws.integers(0, targets.partitions[targets.output], len(values) // CHUNK + 1).tolist()
         return [
             Parcel(targets.output, chosen[i // CHUNK], values[i : i + CHUNK], time, header)
@@ -212,12 +215,19 @@ class Writer:
             for number, part in enumerate(parts, 1)
         ]
 
-    def _dead_letters(self, release: Release, targets: Targets, places: Sequence[Place], time: int) -> list[Parcel]:
+    def _dead_letters(
+        self,
+        release: Release,
+        targets: Targets,
+        places: Sequence[Place],
+        time: int,
+        draws: np.random.Generator,
+    ) -> list[Parcel]:
         dead = release.rejects.dead
         if not len(dead):
             return []
         values = encode_dead_letters(dead, places, self._policy)
-        partition = secrets.randbelow(targets.partitions[targets.dead_letters])
+        partition = int(draws.integers(targets.partitions[targets.dead_letters]))
         return [Parcel(targets.dead_letters, partition, values, time)]
 
 

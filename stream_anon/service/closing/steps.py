@@ -16,14 +16,15 @@ their certificate get new ones.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from stream_anon.engine.closing import Closer
+from stream_anon.engine.closing import Closer, TooLarge
+from stream_anon.engine.keyed_draws import DrawnWindow
+from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import (
     BatchRefused,
     BrokerError,
@@ -33,6 +34,7 @@ from stream_anon.errors import (
     TimeRefused,
     TopicError,
 )
+from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock, Membership, Place, ReleaseLedger, Sink
 from stream_anon.service.closing.publication import Publication, Writer
 from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Ending, OutgoingWindow, PublicationResult
@@ -52,6 +54,8 @@ class ClosingSteps:
 
     Parameters
     ----------
+    drawn
+        Returns a window in the order in which it is closed, with its draws.
     current
         Returns the group's present membership; a window of an older one is not sent again.
     keeper
@@ -60,6 +64,7 @@ class ClosingSteps:
         Withholds a window if a declared field has not come yet.
     """
 
+    drawn: Callable[[SealedWindow], DrawnWindow]
     closer: Closer
     writer: Writer
     sink: Sink
@@ -95,24 +100,28 @@ class ClosingSteps:
         if before is not None:
             await asyncio.wait([before])
         steps = Steps("closing", self.at)
-        shuffle = np.random.default_rng(secrets.randbits(256))
         # Step 1 runs in a thread without the interpreter's lock, while the next window fills. Step 2 belongs to the
         # same call: the gate recounts every class and suppresses what fails. A record that the output would not
         # take is a dead letter, and the gate recounts the rest of its class.
         async with steps.step(1, "partition, and 2, gate"):
             begun = self.clock.monotonic()
             too_large = partial(self.writer.too_large, targets=outgoing.targets)
-            release = await asyncio.to_thread(self.closer.release, outgoing.window, shuffle, too_large)
+            release, draws = await asyncio.to_thread(self._released, outgoing.window, too_large)
             released = self.clock.monotonic()
             self.first_window.judge(release)
         # A window is encoded once: every attempt to publish it sends these bytes.
         async with steps.step(3, "encode"):
-            closed = self.clock.wall()
+            closed, known = self.clock.wall(), outgoing.topic_ids
             times = closed - (self.clock.monotonic() - release.opened_at), closed
             publication = await asyncio.to_thread(
-                self.writer.write, release, outgoing.targets, outgoing.places, times, previous(), outgoing.topic_ids
+                self.writer.write, release, outgoing.targets, outgoing.places, times, previous(), known, draws
             )
         return ClosedWindow(release, publication, released - begun, self.clock.monotonic() - released)
+
+    def _released(self, sealed: SealedWindow, too_large: TooLarge) -> tuple[Release, np.random.Generator]:
+        """Return what becomes of a window, and draws for where its records go."""
+        window, draws, places = self.drawn(sealed)
+        return self.closer.release(window, draws, too_large), places
 
     async def publish(  # noqa: PLR0915 - the steps stand in one function
         self, outgoing: OutgoingWindow, closing: asyncio.Task[ClosedWindow], stop: asyncio.Event

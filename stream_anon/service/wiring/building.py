@@ -7,9 +7,8 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-import numpy as np
-
 from stream_anon.adapters.codecs import RecordFormats, described, topic_codec
+from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
@@ -23,7 +22,10 @@ from stream_anon.audit.formats.decoding import of_policy
 from stream_anon.clustering.forest.ordering.current_order import Adoption
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.partitioners import partitioners
+from stream_anon.engine.keyed_draws import DrawnWindow, DrawsKey, KeyedWindows
+from stream_anon.engine.partitioners import partitioners, partitioners_by_draws
+from stream_anon.engine.recoding_closer import WholeTable
+from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
@@ -42,6 +44,7 @@ from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
 from stream_anon.service.worker import Worker
+from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
 from stream_anon.settings.model import Settings
 
@@ -161,7 +164,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
     else that of the settings. `throttled` returns for how many seconds brokers have held the clients back.
 
     Age limits, engines without a seed, shuffles, batch ids, output partitions and the noise on what windows leak
-    draw from the operating system's entropy.
+    draw from the operating system's entropy. With a key of draws, engines, shuffles and output partitions follow
+    from it and from a window's records.
     """
     kafka = kafka_of(settings)
     formats = formats_of(kafka) if formats is None else formats
@@ -175,8 +179,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     if codec.slow_attributes:
         tell(ReadingSlowly(codec.slow_attributes))
     reachability = Reachability(clock.monotonic, tell)
-    draws = np.random.default_rng(secrets.randbits(256))
-
+    draws, key = fresh_draws(), draws_key_of(settings)
     decode = of_policy(policy, formats.output, described)
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
 
@@ -184,6 +187,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
     closing_steps = ClosingSteps(
+        drawn=_drawn_anew if key is None else _keyed(policy, key),
         closer=Closer(policy, clock.monotonic),
         writer=Writer(
             policy, codec, ledger, delivery or kafka.delivery, kafka.accept_risks, room=most_bytes_of_value
@@ -213,7 +217,10 @@ def assemble(  # noqa: PLR0913 - a part an argument
         engine=Engine(
             policy,
             draws=draws,
-            partitioner=partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
+            # By a key, classes are formed at the close, when the order of the rows is known.
+            partitioner=WholeTable
+            if key is not None
+            else partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
         ),
         closing_steps=closing_steps,
         reachability=reachability,
@@ -233,3 +240,12 @@ def assemble(  # noqa: PLR0913 - a part an argument
         ),
     )
     return Worker(parts, stop)
+
+
+def _drawn_anew(window: SealedWindow) -> DrawnWindow:
+    return DrawnWindow(window, fresh_draws(), fresh_draws())
+
+
+def _keyed(policy: Policy, key: DrawsKey) -> Callable[[SealedWindow], DrawnWindow]:
+    """Return what draws for a window by a key and its records alone, whatever windows came before it."""
+    return KeyedWindows(key, partitioners_by_draws(policy)).turned

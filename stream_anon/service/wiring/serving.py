@@ -34,6 +34,7 @@ from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
+from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, settings_of_run
 from stream_anon.settings.model import HttpSettings, Settings
 from stream_anon.settings.policy_file import build_policy
@@ -61,6 +62,7 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
     if not settings.logs.core_dumps:
         forbid_core_dumps()
     connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
+    draws_key_of(settings)
     policy = build_policy(settings, config)
     check_formats(policy, formats_of(kafka_of(settings)))
     silence_the_end()

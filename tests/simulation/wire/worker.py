@@ -141,7 +141,8 @@ class Worker:
             ledger=self.ledger, prepare=self._prepare, tell=self.events.append, reachability=reachability
         )
         self.steps = ClosingSteps(
-            closer=cast("Any", None),  # windows come closed
+            drawn=cast("Any", None),  # windows come closed
+            closer=cast("Any", None),
             writer=cast("Any", None),
             sink=self.sink,
             ledger=self.ledger,

@@ -258,9 +258,7 @@ def _without(policy: Policy, codes: Sequence[int], told: Sequence[int], *large: 
     """Release a window of which these rows are too large, those of each turn in turn."""
     window = _window(policy, [codes], [0] * len(codes), told)
     n = len(codes)
-    window = replace(
-        window, origins=((0, np.arange(100, 100 + n)),), arrivals=((0.5, n),), payload=[("value",)] * n
-    )
+    window = replace(window, offsets=np.arange(100, 100 + n), payload=[("value",)] * n)
     turns = iter([*large, []])
     return Closer(policy).release(window, np.random.default_rng(0), lambda _: np.array(next(turns), np.int64))
 

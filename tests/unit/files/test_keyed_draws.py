@@ -23,8 +23,9 @@ from stream_anon.cli import main as cli
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import SettingsError
 from stream_anon.files import key_files
-from stream_anon.files.key_files import make_key, read_key
+from stream_anon.files.key_files import make_key
 from stream_anon.microdata.policy import Policy as CorePolicy
+from stream_anon.settings.draws_key import read_key
 from tests.attacks.town import town_policy, townspeople
 from tests.support.data import ROOT
 from tests.support.effort import examples
@@ -171,8 +172,13 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--method", "datafly"), ("--method", "anatomy", "--option", "target=illness")],
-    ids=["engine", "datafly", "anatomy"],
+    [
+        (),
+        ("--method", "datafly"),
+        ("--method", "datafly", "--option", "keep_suppressed=true"),
+        ("--method", "anatomy", "--option", "target=illness"),
+    ],
+    ids=["engine", "datafly", "datafly that keeps the suppressed", "anatomy"],
 )
 def test_a_file_is_released_twice_as_the_same_bytes(
     options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from stream_anon import Policy
+from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import Incoming
 from stream_anon.integrations import release_folder
@@ -254,3 +255,15 @@ def test_what_was_released_under_an_accepted_risk_vouches_for_nothing_without_it
 def test_rejects_alone_never_stop_a_host(policy: Policy, tmp_path: Path) -> None:
     made = folder_of(policy, tmp_path).release("batch=1", [{**record, "age": 1000} for record in people(30)])
     assert (made.records_in, made.released) == (30, 0)
+
+
+def test_by_a_key_the_same_records_are_released_alike_under_another_name(tmp_path: Path) -> None:
+    policy, records = Policy.load(write_policy(tmp_path, window={"max_records": 120})), people(120)
+
+    def made(name: str, given: list[dict[str, Any]], key: bytes) -> bytes:
+        folder = ReleaseFolder(tmp_path / "released", policy, "a query", draws_key=DrawsKey(key))
+        return folder.release(name, given).records.read_bytes()
+
+    once = made("batch=1", records, b"k" * 32)
+    assert made("batch=2", records[::-1], b"k" * 32) == once
+    assert made("batch=3", records, b"o" * 32) != once

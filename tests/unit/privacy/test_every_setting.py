@@ -234,7 +234,7 @@ NO_PROMISE = {
     "engine.relaxed": CLASSES,
     "engine.least_loss": CLASSES,
     "engine.order": CLASSES,
-    "engine.draws_key_file": "where a secret lies; without one a run draws anew, as a service does",
+    "engine.draws_key_file": "where a secret lies; it bears on what a second release of the same records tells",
     "engine.rounds": CLASSES,
     "engine.loss": CLASSES,
     "engine.target": CLASSES,

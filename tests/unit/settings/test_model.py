@@ -9,7 +9,7 @@ import pytest
 from stream_anon.errors import SettingsError
 from stream_anon.settings.kafka_section import connection_of
 from stream_anon.settings.loading import load_settings, parse_settings
-from tests.support.policies import PEOPLE
+from tests.support.policies import PEOPLE, write_policy
 
 MINIMAL = """\
 kafka: {bootstrap_servers: "127.0.0.1:9092", group: g, input: people, output: people.anonymous}
@@ -351,3 +351,15 @@ def test_an_option_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("STREAM_ANON__WINDOW__MAX_RECORDS", "700")
     found = parse_settings(PEOPLE, {"privacy": {"k": 5}, "window": {}})
     assert (found.privacy.k, found.window.max_records, found.privacy.individual) == (5, 700, "person")
+
+
+def test_the_key_of_draws_lies_beside_the_settings_that_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own").mkdir()
+    path = write_policy(tmp_path / "own", engine={"draws_key_file": "key"})
+    monkeypatch.chdir(tmp_path)
+    for named in (path, path.relative_to(tmp_path)):
+        assert load_settings(named).engine.draws_key_file == str(path.parent / "key")
+    monkeypatch.setenv("STREAM_ANON__ENGINE__DRAWS_KEY_FILE", "/run/secrets/key")
+    assert load_settings(path).engine.draws_key_file == "/run/secrets/key"
