@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.service.events import PartitionStopped
 from tests.attacks.conftest import Measured
+from tests.attacks.evolving import FIRST, evolved
 from tests.attacks.replaying import Case, Forests, cases
 from tests.attacks.town import SEARCHING, Service, crowds_of, share, town_policy, townspeople, values_of
 from tests.support.clock import FakeClock
@@ -174,3 +176,42 @@ def _nearest(case: Case, draws: np.random.Generator, count: int) -> list[CostMod
     tried = [case.forests.costs.draw(draws) for _ in range(count)]
     likeness = [case.seen.likeness(case.replayed(int(draws.choice(case.values)), model)) for model in tried]
     return [tried[i] for i in np.argsort(likeness)[-5:].tolist()]
+
+
+@pytest.mark.parametrize(("victims", "replays"), [(8, 330), pytest.param(80, 1530, marks=pytest.mark.soak)])
+def test_an_attacker_who_evolves_draws_towards_the_rest_of_a_small_window_names_values(
+    victims: int, replays: int, measured: Measured
+) -> None:
+    """Not promised: the attacker of the test before is told everybody's class, and looks for the window's draws.
+
+    Costs evolve until replays put other people of like age where they are. Many draws without a search tell as
+    much: whatever the draws, a person with another home would hardly ever be in this class.
+    """
+    forests, people = Forests(town_policy(), townspeople(1000, 77)), townspeople(1000, 1)
+    draws = np.random.default_rng(7)
+    own = [forests.costs.draw(draws) for _ in range(victims)]
+    right: dict[str, list[float]] = {"chance": [], "known": [], "sampled": [], "evolved": []}
+    first, last = [], []
+    for case, model in cases(forests, people, "home", draws, own):
+        right["chance"].append(case.chance)
+        right["known"].append(case.guessed([model]))
+        right["sampled"].append(case.guessed([forests.costs.draw(draws) for _ in range(40)]))
+        first.append(_explained(case, evolved(case, FIRST, draws)))
+        found = evolved(case, replays, draws)
+        last.append(_explained(case, found))
+        right["evolved"].append(case.guessed(found))
+    success = {name: float(np.mean(figures)) for name, figures in right.items()}
+    assert np.mean(last) > np.mean(first) + 0.1, "the search finds the rest of the window"
+    assert success["evolved"] > success["chance"] + 0.1, "the figure of docs/privacy.md is no better than it is"
+    measured(
+        f"k = 5, 1,000 people, all rows known but one home: costs that evolve over {replays:,} replays name it for "
+        f"{success['evolved']:.0%} of {victims}, 40 draws of the attacker's for {success['sampled']:.0%}, the "
+        f"window's own for {success['known']:.0%}; any value that the class allows is right for "
+        f"{success['chance']:.0%}"
+    )
+
+
+def _explained(case: Case, models: Sequence[CostModel]) -> float:
+    """Return the share of all people whose class replays find, if the victim has the value that is true."""
+    replayed = [case.replayed(int(case.codes[case.attribute, case.row]), model) for model in models]
+    return float(np.mean([[a == b for a, b in zip(one.of_row, case.seen.of_row, strict=True)] for one in replayed]))
