@@ -1,0 +1,77 @@
+"""Cases of alerts for `promtool test rules`: series over time, and who fires when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.data import ROOT
+from tests.support.promtool import run_promtool
+
+RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
+Rule = Mapping[str, Any]
+
+
+def _rules() -> dict[str, Rule]:
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    return {rule["alert"]: rule for group in groups for rule in group["rules"]}
+
+
+ALERTS = _rules()
+_FOREIGN = ("up{", "process_", "kube_")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Series from time 0 on, and when which label values fire.
+
+    `stream_anon_` is put before the names of series, except those that others expose (`_FOREIGN`).
+    """
+
+    alert: str
+    series: Mapping[str, str]
+    fires: Mapping[str, Sequence[str]]  # at: values of `by`
+    by: str = "job"
+    pending: bool = False  # it must not even be about to fire
+
+
+def judge(folder: Path, rules: Sequence[Rule], cases: Iterable[Case], interval: str = "1m") -> None:
+    """Have promtool evaluate `rules` on each case; `interval` lies between samples and between evaluations.
+
+    Rules that a case is not about are best left out: they cost minutes.
+    """
+    file, tests = folder / "rules.yml", folder / "tests.yml"
+    file.write_text(json.dumps({"groups": [{"name": "alone", "rules": rules}] if rules else []}))
+    judged = {
+        "rule_files": [str(file)],
+        "evaluation_interval": interval,
+        "tests": [_test_of(case, interval) for case in cases],
+    }
+    tests.write_text(json.dumps(judged))
+    assert "SUCCESS" in run_promtool("test", "rules", tests)
+
+
+def _test_of(case: Case, interval: str) -> dict[str, Any]:
+    states = "firing|pending" if case.pending else "firing"
+    query = f'count by ({case.by}) (ALERTS{{alertname="{case.alert}", alertstate=~"{states}"}})'
+    return {
+        "name": case.alert,
+        "interval": interval,
+        "input_series": [
+            {"series": name if name.startswith(_FOREIGN) else f"stream_anon_{name}", "values": values}
+            for name, values in case.series.items()
+        ],
+        "promql_expr_test": [
+            {
+                "expr": query,
+                "eval_time": at,
+                "exp_samples": [{"labels": f'{{{case.by}="{value}"}}', "value": 1} for value in values],
+            }
+            for at, values in case.fires.items()
+        ],
+    }
