@@ -26,6 +26,8 @@ No message holds a person's value: errors say where (topic, partition, offset, a
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 LEAST_LIMIT = 16 * 1024
 """Bytes of a batch that any sound topic takes. Where one takes less, the topic is at fault and not the record."""
 
@@ -88,8 +90,35 @@ class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more
         super().__init__("the value does not fit the attribute")
 
 
+class Cause(StrEnum):
+    """What keeps a worker from working, as a label of metrics and alerts."""
+
+    UNREACHABLE = "unreachable"  # no answer in time, or no way there
+    CREDENTIALS = "credentials"  # the brokers refuse our certificate, password or token, or we refuse theirs
+    PERMISSION = "permission"
+    TOPIC = "topic"  # it is missing, or not set up as it must be
+    TOO_LARGE = "too-large"  # a topic or the brokers take no batch of this size
+    UNREADABLE = "unreadable"  # records that nobody can read stand in the way
+    OPEN_TRANSACTION = "open-transaction"
+    REGISTRY = "registry"
+    BROKER = "broker"  # the brokers answer with another error
+
+
 class BrokerError(StreamAnonError):
-    """Kafka is away, refuses a request, or holds what must not be there."""
+    """Kafka is away, refuses a request, or holds what must not be there.
+
+    Parameters
+    ----------
+    cause
+        What is wrong; None for what the class usually means.
+    """
+
+    cause = Cause.BROKER
+
+    def __init__(self, message: str = "", cause: Cause | None = None) -> None:
+        super().__init__(message)
+        if cause is not None:
+            self.cause = cause
 
 
 class RegistryError(BrokerError):
@@ -100,6 +129,8 @@ class RegistryError(BrokerError):
     least_pause, longest_pause
         Bounds on the seconds until the next try; None leaves the longest one to whoever tries.
     """
+
+    cause = Cause.REGISTRY
 
     def __init__(self, message: str, least_pause: float = 0.0, longest_pause: float | None = None) -> None:
         self.least_pause, self.longest_pause = least_pause, longest_pause
@@ -117,6 +148,8 @@ class UnreadableRecords(BrokerError):  # noqa: N818 - named after what happened
         The one behind the batch.
     """
 
+    cause = Cause.UNREADABLE
+
     def __init__(self, topic: str, partition: int, offset: int, after: int) -> None:
         self.topic, self.partition, self.offset, self.after = topic, partition, offset, after
         super().__init__(
@@ -127,6 +160,8 @@ class UnreadableRecords(BrokerError):  # noqa: N818 - named after what happened
 
 class TopicError(BrokerError):
     """A topic is missing or not set up as it must be."""
+
+    cause = Cause.TOPIC
 
 
 class LedgerMissing(TopicError):  # noqa: N818 - named after what happened
@@ -143,6 +178,8 @@ class BatchRefused(TopicError):  # noqa: N818 - named after what happened
     size
         Its bytes.
     """
+
+    cause = Cause.TOO_LARGE
 
     def __init__(self, topic: str, records: int, size: int) -> None:
         self.topic = topic

@@ -86,10 +86,20 @@ class Panel:
 FAILED_AUDITS = series("windows_audited_total", 'result="failed"')
 SETTLED = f"({per_second('records_released_total')} + {per_second('records_suppressed_total')})"
 LATE = f"{per_second('records_over_delay_budget_total')} / {per_second('delay_seconds_count')}"
-LATE_IN_RANGE = (
-    f"sum by ({SERVICE}) (increase({series('records_over_delay_budget_total')}[$__range]))"
-    f" / (sum by ({SERVICE}) (increase({series('delay_seconds_count')}[$__range])) > 0)"
+LATE_END_TO_END = (
+    f"{per_second('records_over_end_to_end_budget_total')} / {per_second('end_to_end_delay_seconds_count')}"
 )
+
+
+def budget_left(late: str, counted: str) -> str:
+    """Return what the service that has the least has left of the records that may be late, in the time shown."""
+    share = (
+        f"sum by ({SERVICE}) (increase({series(late)}[$__range]))"
+        f" / (sum by ({SERVICE}) (increase({series(counted)}[$__range])) > 0)"
+    )
+    return f"min(1 - {share} / 0.01) or vector(1)"
+
+
 BUSIEST = " or ".join(f'label_replace({busy(stages)}, "lane", "{lane}", "", "")' for lane, stages in LANES.items())
 
 ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
@@ -128,9 +138,16 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             Panel(
                 "Delay budget left",
                 "Of the 1 % of the records that may be late, what is left over the time shown, for the service "
-                "that has the least; below 0 more were late.",
+                "that has the least; below 0 more were late. Counted from the arrival at the worker, and from the "
+                "broker's timestamp.",
                 "percentunit",
-                ((f"min(1 - {LATE_IN_RANGE} / 0.01) or vector(1)", "left"),),
+                (
+                    (budget_left("records_over_delay_budget_total", "delay_seconds_count"), "worker"),
+                    (
+                        budget_left("records_over_end_to_end_budget_total", "end_to_end_delay_seconds_count"),
+                        "end to end",
+                    ),
+                ),
                 kind="number",
                 green=0,
                 width=5,
@@ -341,7 +358,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 "Burn of the delay budget",
                 "Late records against the 1 % that is allowed: at 1 the allowance of a month lasts a month.",
                 "short",
-                ((f"({LATE}) / 0.01", "burn rate"),),
+                ((f"({LATE}) / 0.01", "since arrival"), (f"({LATE_END_TO_END}) / 0.01", "end to end")),
                 red=14.4,
             ),
             Panel(

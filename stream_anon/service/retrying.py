@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stream_anon.errors import BrokerError, RegistryError
+from stream_anon.errors import BrokerError, Cause, RegistryError
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
@@ -50,15 +50,19 @@ class Reachability:
         self._joined = True
         self._judge("")
 
-    def away(self, doing: Away, error: str) -> None:
-        """Note that an activity failed."""
+    def failed(self, doing: Away, error: Exception) -> None:
+        """Note that an activity failed with an error."""
+        self.away(doing, describe(error), cause_of(error))
+
+    def away(self, doing: Away, error: str, cause: Cause = Cause.BROKER) -> None:
+        """Note in words that an activity failed."""
         absence, now = self._absences.get(doing), self._monotonic()
         if absence is None:
             absence = self._absences[doing] = _Absence(now, error, now)
-            self._tell(BrokerAway(doing, error))
+            self._tell(BrokerAway(doing, error, cause))
         elif error != absence.error and now - absence.told >= CAUSE_EVERY:
             absence.error, absence.told = error, now
-            self._tell(BrokerAway(doing, error, again=True))
+            self._tell(BrokerAway(doing, error, cause, again=True))
         absence.attempts += 1
         self._judge(f"{doing.whom} away while {doing.value}")
 
@@ -154,7 +158,7 @@ class Patience(Pauses):
             except BrokerError as error:
                 activity = Away.ASKING_REGISTRY if isinstance(error, RegistryError) else doing
                 failed.add(activity)
-                self._reachability.away(activity, describe(error))
+                self._reachability.failed(activity, error)
                 await self.pause(error)
                 continue
             if done and settles:
@@ -183,6 +187,13 @@ async def unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, _T]) -> 
 
 async def _call(step: Callable[[], Awaitable[_T]]) -> _T:
     return await step()
+
+
+def cause_of(error: Exception) -> Cause:
+    """Return what an error means; without words of ours it was the waiting that ended, or something else."""
+    if isinstance(error, BrokerError):
+        return error.cause
+    return Cause.UNREACHABLE if isinstance(error, TimeoutError) else Cause.BROKER
 
 
 def describe(error: Exception) -> str:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, Cause
 from stream_anon.service.fault_points import At
 
 
@@ -56,4 +56,4 @@ class Steps:
             if within is None:
                 raise
             text = f"{self._procedure}, step {number} ({doing}): no answer in {within:g} s"
-            raise BrokerError(text) from None
+            raise BrokerError(text, Cause.UNREACHABLE) from None

@@ -39,7 +39,7 @@ from stream_anon.service.events import (
 )
 from stream_anon.service.intake.reading import Full, Reader
 from stream_anon.service.orders import Orders
-from stream_anon.service.retrying import Patience, describe
+from stream_anon.service.retrying import Patience
 from stream_anon.service.takeover.steps import take_over
 from stream_anon.service.takeover.values import Beginnings, Moved, TakenOver
 from stream_anon.windowing.limits import is_mature
@@ -229,7 +229,7 @@ class Worker:
             if self._failed_polls > POLLS_THAT_MAY_FAIL:
                 await self._rejoin(error)
                 return
-            self._reachability.away(Away.CONSUMING, describe(error))
+            self._reachability.failed(Away.CONSUMING, error)
             await self._patience.pause()
         else:
             if self._takeover_due():
@@ -237,7 +237,7 @@ class Worker:
             try:
                 full = await self._reader.take(polled)
             except RegistryError as error:
-                self._reachability.away(Away.ASKING_REGISTRY, describe(error))
+                self._reachability.failed(Away.ASKING_REGISTRY, error)
                 return
             if polled.chunks and not self._reader.waits:
                 self._failed_polls = 0
@@ -251,7 +251,7 @@ class Worker:
     async def _rejoin(self, error: Exception) -> None:
         """Throw the consumer away and join the group anew."""
         self._failed_polls = 0
-        self._reachability.away(Away.CONSUMING, describe(error))
+        self._reachability.failed(Away.CONSUMING, error)
         await self._source.stop(DISCONNECT_WITHIN)
         # Only polls show whether it gets records, so joining alone does not end the absence.
         await self._patience.persist(Away.CONSUMING, self._source.start, settles=False)
@@ -304,7 +304,7 @@ class Worker:
         except Moved:
             await self._await_group(marks, 0.02)
         except BrokerError as error:
-            self._reachability.away(Away.TAKING_OVER, describe(error))
+            self._reachability.failed(Away.TAKING_OVER, error)
             await self._patience.pause()
         else:
             if done and taken is not None:
@@ -316,7 +316,7 @@ class Worker:
         except DeadClient as error:
             await self._rejoin(error)
         except BrokerError as error:
-            self._reachability.away(Away.TAKING_OVER, describe(error))
+            self._reachability.failed(Away.TAKING_OVER, error)
             await self._patience.pause()
 
     async def _takeover(self) -> TakenOver:

@@ -158,6 +158,37 @@ imagePullSecrets:
 {{- $ports | toJson }}
 {{- end }}
 
+{{/* The label `job` of the workers' series; empty if the chart does not have them scraped. */}}
+{{- define "stream-anon.job" -}}
+{{- $name := include "stream-anon.fullname" . }}
+{{- if .Values.podMonitor.enabled }}{{ .Release.Namespace }}/{{ $name }}{{ else if .Values.serviceMonitor.enabled }}{{ $name }}{{ end }}
+{{- end }}
+
+{{/* Labels of what this release exposes, as JSON: of its workers, of its pods in kube-state-metrics, of its audits. */}}
+{{- define "stream-anon.alertScope" -}}
+{{- $name := include "stream-anon.fullname" . }}
+{{- $namespace := .Release.Namespace }}
+{{- $workers := .Values.prometheusRule.selector }}
+{{- $job := include "stream-anon.job" . }}
+{{- if not (or $workers $job) }}
+{{- fail "prometheusRule: without serviceMonitor or podMonitor say by `selector` which labels this release's series have" }}
+{{- else if not $workers }}
+{{- $workers = printf "namespace=%q, job=%q" $namespace $job }}
+{{- end }}
+{{- $pods := printf "namespace=%q, pod=~%q" $namespace (printf "%s-[^-]+-[^-]+" (regexQuoteMeta $name)) }}
+{{- $output := (default dict (include "stream-anon.effective" . | fromJson).kafka).output }}
+{{- $audits := ternary (printf "subject=%q" $output) "subject!=\"\"" (not (empty $output)) }}
+{{- dict "workers" $workers "pods" $pods "audits" $audits | toJson }}
+{{- end }}
+
+{{/* An expression about this release alone, given as (dict "expr" text "scope" labels). Braces that meet are joined. */}}
+{{- define "stream-anon.scoped" -}}
+{{- $expr := regexReplaceAll "\\b(stream_anon_\\w+|process_start_time_seconds|up)\\b" .expr (printf "${1}{%s}" .scope.workers) }}
+{{- $expr = regexReplaceAll "\\b(stream_anon_audit_\\w+)\\{[^}]*\\}" $expr (printf "${1}{%s}" .scope.audits) }}
+{{- $expr = regexReplaceAll "\\b(kube_\\w+)\\b" $expr (printf "${1}{%s}" .scope.pods) }}
+{{- replace "}{" ", " $expr }}
+{{- end }}
+
 {{/* Most replicas of a scaler, given as (dict "root" . "key" "keda"). */}}
 {{- define "stream-anon.maxReplicas" -}}
 {{- $most := index .root.Values .key "maxReplicas" | int }}

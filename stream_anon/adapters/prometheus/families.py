@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from prometheus_client import Counter
 
+from stream_anon.errors import Cause
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.release import Suppression
 
@@ -17,6 +18,7 @@ IGNORED = tuple(reason.label for reason in Reason if reason.is_ignored)
 OUTCOMES = ("committed", "repeated", "found-committed", "fenced", "lost", "refused")
 ABANDONMENTS = ("stopping", "fenced", "lost", "refused", "missing-field", "failed")
 STOPS = ("rewound", "recreated", "unbacked", "unrecorded", "lost-input", "unreadable")
+NOT_READY = ("starting", "stopping", *(cause.value for cause in Cause))
 ACTIVITIES = ("starting", "consuming", "taking-over", "publishing", "asking-registry")
 THROTTLES = ("broker", "processor")
 BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit", "leakage")

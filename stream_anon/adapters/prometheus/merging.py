@@ -44,6 +44,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_ledger_held_seconds": max,
     "stream_anon_broker_reachable": min,
     "stream_anon_ready": min,
+    "stream_anon_not_ready": max,
     "stream_anon_certificate_end_timestamp_seconds": min,
     "stream_anon_paused": max,
     "stream_anon_build_info": max,

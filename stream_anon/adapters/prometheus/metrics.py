@@ -24,6 +24,7 @@ from stream_anon.adapters.prometheus.families import (
     CHANGES,
     CLASS_SIZES,
     IGNORED,
+    NOT_READY,
     OUTCOMES,
     RATIOS,
     REJECTIONS,
@@ -176,6 +177,10 @@ class Metrics:
         self._late = self._counter(
             "records_over_delay_budget", "Records that waited longer than policy_delay_budget_seconds."
         )
+        self._late_end_to_end = self._counter(
+            "records_over_end_to_end_budget",
+            "Records published later than policy_delay_budget_seconds after their broker timestamp.",
+        )
         self._stages = {
             stage: self._histogram(f"{stage}_duration_seconds", text, WORK_SECONDS)
             for stage, text in (
@@ -254,10 +259,13 @@ class Metrics:
             "broker_away_seconds", "Time the broker, or the schema registry, was away, counted when it is back."
         )
         self._reachable = self._gauge("broker_reachable", "0 while the broker, or the schema registry, is away.")
-        self._absences = set[str]()  # activities that wait
+        self._absences: dict[str, str] = {}  # activities that wait, and why
 
     def _declare_service(self) -> None:
         self._ready = self._gauge("ready", "1 while the worker owns partitions or stands by for them.")
+        self._not_ready = self._gauge("not_ready", "1 for what keeps the worker from being ready.", ("reason",))
+        self._readiness = (False, "starting")
+        self._show_reasons()
         self._ordered = self._gauge("paused", "1 while an operator has paused the reading.")
         self._build = self._gauge("build_info", "The running software.", ("version",))
         labels = ("policy", "engine", "delivery", "revision")
@@ -324,25 +332,35 @@ class Metrics:
         """Tell that the engine uses another order."""
         self._order.set(version)
 
-    def readiness(self, ready: bool) -> None:
-        """Say whether the worker can work."""
+    def readiness(self, ready: bool, otherwise: str = "starting") -> None:
+        """Say whether the worker can work; if not, `otherwise` is the reason where nothing is away."""
         self._ready.set(ready)
+        self._readiness = (ready, otherwise)
+        self._show_reasons()
+
+    def _show_reasons(self) -> None:
+        ready, otherwise = self._readiness
+        reasons = set() if ready else set(self._absences.values()) or {otherwise}
+        for reason in NOT_READY:
+            self._not_ready.labels(reason).set(reason in reasons)
 
     def reading_ordered(self, paused: bool) -> None:
         """Say whether an operator has paused the reading."""
         self._ordered.set(paused)
 
-    def broker_away(self, activity: str, *, again: bool = False) -> None:
+    def broker_away(self, activity: str, cause: str, *, again: bool = False) -> None:
         """Count an outage; `again` where one goes on for another cause."""
         self._outages.add(activity, 0 if again else 1)
-        self._absences.add(activity)
+        self._absences[activity] = cause
         self._reachable.set(0)
+        self._show_reasons()
 
     def broker_back(self, activity: str, seconds: float) -> None:
         """End an outage; the broker is reachable once no activity waits for it."""
         self._away.inc(max(0.0, seconds))
-        self._absences.discard(activity)
+        self._absences.pop(activity, None)
         self._reachable.set(not self._absences)
+        self._show_reasons()
 
     def assigned(self) -> None:
         """Count a rebalance that brings partitions."""
@@ -510,8 +528,10 @@ class Metrics:
 
     def delays(self, waits: ArrayLike, records: ArrayLike, end_to_end: ArrayLike) -> None:
         """Count delays: seconds waited and how many records waited so, and seconds since the broker's time."""
-        late = np.asarray(waits, np.float64) > delay_budget(self._limits[1])
+        budget = delay_budget(self._limits[1])
+        late = np.asarray(waits, np.float64) > budget
         self._late.inc(float(np.asarray(records, np.float64)[late].sum()))
+        self._late_end_to_end.inc(int(np.count_nonzero(np.asarray(end_to_end, np.float64) > budget)))
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
 

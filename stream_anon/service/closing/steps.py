@@ -29,7 +29,7 @@ from stream_anon.service.closing.publication import Publication, Writer
 from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Ending, OutgoingWindow, PublicationResult
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
-from stream_anon.service.retrying import Pauses, Reachability, describe
+from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe
 from stream_anon.service.starting.first_window import FirstWindow
 from stream_anon.service.steps import Steps
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
@@ -164,7 +164,7 @@ class ClosingSteps:
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
                 if unsent and not never:
                     if broken:
-                        self.reachability.away(Away.PUBLISHING, text)
+                        self.reachability.away(Away.PUBLISHING, text, cause_of(error))
                     broken = True
                     await pauses.pause()
                     continue
@@ -193,7 +193,7 @@ class ClosingSteps:
         try:
             await self.sink.open()
         except BrokerError as error:  # the takeover that follows tries again
-            self.reachability.away(Away.PUBLISHING, describe(error))
+            self.reachability.failed(Away.PUBLISHING, error)
 
     async def _ending(self, publication: Publication, pauses: Pauses) -> Ending:
         """Throw the producer away, and ask how its transaction ended until there is an answer."""
@@ -210,7 +210,7 @@ class ClosingSteps:
                 held = self.ledger.holds(publication.batch)
                 return how_it_ended(publication.starts, publication.ends, stable, held)
             except BrokerError as error:
-                self.reachability.away(Away.PUBLISHING, describe(error))
+                self.reachability.failed(Away.PUBLISHING, error)
             await pauses.pause()
 
 

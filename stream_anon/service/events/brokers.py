@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stream_anon.errors import Cause
 from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
 
 
@@ -28,11 +29,12 @@ class Away(StrEnum):
 class BrokerAway:
     """The broker cannot be reached, does not answer or refuses; it will be tried again.
 
-    Sent once until `BrokerBack`, and now and then with `again` if the cause has changed.
+    Sent once until `BrokerBack`, and now and then with `again` if the error has changed.
     """
 
     doing: Away
     error: str
+    cause: Cause = Cause.BROKER
     again: bool = False
 
 

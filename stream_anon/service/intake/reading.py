@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.window import SealedWindow
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
@@ -25,6 +25,9 @@ MOST_POLLED = 10_000
 LEAST_TIMES = 100_000  # kept at the most, or four windows if that is more
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
+_NOBODY = BrokerError("no broker answers", Cause.UNREACHABLE)
+# One broker was asked; the others may be well.
+_NO_ANSWER = BrokerError(f"the broker that was asked has not answered for {PROBE_WITHIN:g} s", Cause.UNREACHABLE)
 POLLS_TO_TRUST = 10  # without a record; 2 s
 
 
@@ -49,7 +52,7 @@ class Reader:
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._readings = WaitingReadings()
         self._most = min(parts.policy.window.max_records, MOST_POLLED)
-        self._probe: asyncio.Task[str] | None = None
+        self._probe: asyncio.Task[BrokerError | None] | None = None
         self._probed = parts.clock.monotonic()
         self._topic_ids: Mapping[str, str] = {}
         self._is_another_topic = False
@@ -237,14 +240,16 @@ class Reader:
             )
         self._tell(PartitionStopped(place, reason, text))
 
-    async def _look_at_topics(self) -> str:
-        """Note if an input topic was created anew; return in words which output is missing. Raises BrokerError."""
+    async def _look_at_topics(self) -> TopicError | None:
+        """Note if an input topic was created anew; return an error if an output is missing. Raises BrokerError."""
         known, outputs = self._topic_ids, self._parts.choices.outputs
         now = await self._parts.sink.topic_ids({*known, *outputs})
         if self._topic_ids is known and now.differ_from(known):  # if not, a takeover has looked meanwhile
             self._is_another_topic = True
         missing = [topic for topic in outputs if topic in now.missing]
-        return f"{missing[0]}: does not exist; create it, then the worker continues by itself" if missing else ""
+        if not missing:
+            return None
+        return TopicError(f"{missing[0]}: does not exist; create it, then the worker continues by itself")
 
     async def _first_after(self, lost: Lost) -> int:
         """Return the first offset that can be read again. Raises BrokerError."""
@@ -256,32 +261,33 @@ class Reader:
         """Ask now and then whether the broker is there, since fetching fails silently."""
         now = self._clock.monotonic()
         if self._probe is not None and self._probe.done():
-            absent = "no broker answers" if self._probe.cancelled() else self._probe.result()
+            absent = _NOBODY if self._probe.cancelled() else self._probe.result()
             self._probe = None
-            if absent:
-                self._reachability.away(Away.CONSUMING, absent)
+            if absent is not None:
+                self._reachability.failed(Away.CONSUMING, absent)
             elif not self._doubts:  # a broker that answers may still refuse to give records
                 self._reachability.back(Away.CONSUMING)
         if self._probe is None and now - self._probed >= PROBE_EVERY:
             self._probed = now
             self._probe = asyncio.create_task(self._ask_broker())
 
-    async def _ask_broker(self) -> str:
-        """Return in words why no broker serves us, or which topic is missing; empty if all is well."""
-        missing = ""
+    async def _ask_broker(self) -> BrokerError | None:
+        """Return an error that says why no broker serves us, or which topic is missing; None if all is well."""
+        absent, missing = None, None
         try:
             async with asyncio.timeout(PROBE_WITHIN):
-                there = await self._source.reachable()
+                if not await self._source.reachable():
+                    absent = _NOBODY
         except BrokerError as error:
-            return str(error)
+            return error
         except TimeoutError:
-            there = False
+            absent = _NO_ANSWER
         with contextlib.suppress(BrokerError, TimeoutError):  # neither error says anything about the broker
             async with asyncio.timeout(PROBE_WITHIN):
                 missing = await self._look_at_topics()
                 await self._stopped.look()
                 await self._left.look()
-        return missing if there else "no broker answers"
+        return absent or missing
 
     async def close(self) -> None:
         """Stop asking."""

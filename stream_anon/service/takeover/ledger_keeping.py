@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stream_anon.errors import LedgerMissing
 from stream_anon.ports import ReleaseLedger
 from stream_anon.service.events import Away, LedgerCreated, Listener
-from stream_anon.service.retrying import Reachability, describe
+from stream_anon.service.retrying import Reachability
 
 
 @dataclass(kw_only=True)
@@ -47,6 +47,6 @@ class LedgerKeeper:
         try:
             await self.ledger.open()
         except LedgerMissing as error:
-            self.reachability.away(doing, describe(error))
+            self.reachability.failed(doing, error)
             await self.make()
             await self.ledger.open()

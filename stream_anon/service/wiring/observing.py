@@ -45,7 +45,7 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
             case e.SchemasUnknown():
                 pass  # their records are counted as dead letters
             case e.BrokerAway():
-                metrics.broker_away(event.doing.value, again=event.again)
+                metrics.broker_away(event.doing.value, event.cause.value, again=event.again)
             case e.BrokerBack():
                 metrics.broker_back(event.doing.value, event.seconds)
             case e.PartitionsRevoked():
@@ -86,7 +86,7 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
             case e.TransactionEnded():
                 metrics.transaction_ended(event.outcome.value)
             case e.WorkerStopping() | e.WorkerStopped():
-                metrics.readiness(False)
+                metrics.readiness(False, "stopping")
             case e.KernelsCompiling() | e.KernelsCompiled() | e.LedgerCreated() | e.StandingBy() | e.Superseded():
                 pass  # a first run creates a ledger too; the gauges of partitions show the other cases
             case e.ReadingSlowly():

@@ -73,7 +73,7 @@ async def test_every_panel_and_every_rule_works_on_the_metrics_of_a_real_service
     assert empty == []
     assert float(asked["Firing alerts: firing"][0]["value"][1]) == 0
     assert 0 < float(asked["Room to grow: to spare"][0]["value"][1]) < 1
-    assert float(asked["Delay budget left: left"][0]["value"][1]) <= 1
+    assert float(asked["Delay budget left: end to end"][0]["value"][1]) <= 1
     assert float(asked["In and out: in"][0]["value"][1]) > RATE / 3
     assert float(asked["Windows audited: {{result}}"][0]["value"][1]) >= 0
     assert {one["metric"]["attribute"] for one in asked["Information loss by attribute: {{attribute}}"]} == {

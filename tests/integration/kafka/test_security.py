@@ -110,7 +110,7 @@ async def test_every_way_of_logging_in_works(
                 security, mechanism="OAUTHBEARER", token_endpoint=there.url, client_id=CLIENT, client_secret=SECRET
             )
         connection = Connection(address, unique, security)
-        assert await connection.why_refused() == ""
+        assert (await connection.knock()).refused == ""
         await _opens(connection)
         assert len(there.forms) == (way == "token endpoint")
     assert SECRET not in repr(connection)

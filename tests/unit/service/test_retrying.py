@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from stream_anon.errors import BrokerError, RegistryError
+from stream_anon.errors import BatchRefused, BrokerError, Cause, RegistryError, TopicError
 from stream_anon.service import retrying
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event, ReadinessChanged
 from stream_anon.service.fault_points import fault_at, nowhere
@@ -118,3 +118,21 @@ async def test_fault_breaks_once_at_its_place() -> None:
     assert fault_at("") is nowhere
     with pytest.raises(ValueError, match="place"):
         fault_at("closing:kill")
+
+
+def test_an_absence_tells_its_cause() -> None:
+    told = list[Event]()
+    reachability = Reachability(FakeClock().monotonic, told.append)
+    errors = [
+        BrokerError("x", Cause.PERMISSION),
+        TopicError("gone"),
+        BatchRefused("out", 1, 20_000),
+        RegistryError("registry: away"),
+        TimeoutError(),
+        ValueError("of a library"),
+    ]
+    for doing, error in zip((*Away, Away.STARTING), errors, strict=True):
+        reachability.back(doing)
+        reachability.failed(doing, error)
+    causes = [event.cause for event in told if isinstance(event, BrokerAway)]
+    assert causes == ["permission", "topic", "too-large", "registry", "unreachable", "broker"]

@@ -26,6 +26,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from stream_anon.adapters.kafka.bulk.bounded_consumer import BoundedConsumer
 from stream_anon.adapters.kafka.client.asking import creating_nothing
 from stream_anon.adapters.kafka.client.connection_errors import (
+    cause_of,
     chain,
     in_words,
 )
@@ -35,7 +36,7 @@ from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.adapters.secret_files import SecretError, secret_of
-from stream_anon.errors import BrokerError, SettingsError
+from stream_anon.errors import BrokerError, Cause, SettingsError
 
 _KNOCK_WITHIN = 3.0
 _C = TypeVar("_C")
@@ -206,15 +207,11 @@ class Connection:
             ) from None
         return context
 
-    async def why_refused(self) -> str:
-        """Return in words why the brokers refuse us; empty if one lets us in, or if none of them answers.
+    async def knock(self) -> Door:
+        """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse.
 
         aiokafka writes the reason to its log only, so this knocks once at each broker of the settings.
         """
-        return (await self.knock()).refused
-
-    async def knock(self) -> Door:
-        """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse."""
         hosts = collect_hosts(self.servers, randomize=False)
         doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
         return min(doors, key=lambda door: (bool(door.refused), bool(door.absent)))
@@ -275,9 +272,10 @@ async def connection_error(connection: Connection, doing: str, error: BaseExcept
         except TimeoutError:
             pass
         if door.refused:
-            return BrokerError(f"{doing}: {door.refused}")
+            return BrokerError(f"{doing}: {door.refused}", Cause.CREDENTIALS)
         if door.absent:
-            return BrokerError(f"{doing}: nothing answers at kafka.bootstrap_servers ({door.absent})")
+            nobody = f"nothing answers at kafka.bootstrap_servers ({door.absent})"
+            return BrokerError(f"{doing}: {nobody}", Cause.UNREACHABLE)
     return broker_error(doing, error)
 
 
@@ -288,4 +286,4 @@ def broker_error(doing: str, error: BaseException) -> BrokerError:
     """
     name = type(error).__name__
     retriable = isinstance(error, KafkaError) and bool(error.retriable)
-    return BrokerError(f"{doing}: {name}" + (" (temporary)" if retriable else ""))
+    return BrokerError(f"{doing}: {name}" + (" (temporary)" if retriable else ""), cause_of(error))

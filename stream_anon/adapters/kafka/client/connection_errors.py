@@ -7,14 +7,36 @@ from collections.abc import Iterator
 
 from aiokafka.errors import (
     AuthenticationFailedError,
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
     KafkaConnectionError,
+    MessageSizeTooLargeError,
+    NodeNotReadyError,
+    RecordListTooLargeError,
     SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+    UnknownTopicOrPartitionError,
     UnsupportedSaslMechanismError,
 )
 
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import TokenError
+from stream_anon.errors import Cause
 
+# In this order: that a connection could not be made says less than why.
+_CAUSES: dict[Cause, tuple[type[BaseException], ...]] = {
+    Cause.PERMISSION: (
+        ClusterAuthorizationFailedError,
+        GroupAuthorizationFailedError,
+        TopicAuthorizationFailedError,
+        TransactionalIdAuthorizationFailed,
+    ),
+    Cause.CREDENTIALS: (SaslAuthenticationFailed, AuthenticationFailedError, ssl.SSLError, TokenError),
+    Cause.TOPIC: (UnknownTopicOrPartitionError,),
+    Cause.TOO_LARGE: (MessageSizeTooLargeError, RecordListTooLargeError),
+    Cause.UNREACHABLE: (KafkaConnectionError, NodeNotReadyError, OSError),  # a TimeoutError is an OSError
+}
 _EXPIRED, _NOT_YET = 10, 9
 _FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
 _OTHER_HOST = frozenset({62, 64})
@@ -50,6 +72,15 @@ def in_words(error: BaseException, security: Security) -> str:
             f"kafka.security.protocol {security.protocol}"
         )
     return ""
+
+
+def cause_of(error: BaseException) -> Cause:
+    """Return what an error of the client or the brokers means, also if aiokafka has wrapped it."""
+    errors = list(chain(error))
+    for cause, kinds in _CAUSES.items():
+        if any(isinstance(each, kinds) for each in errors):
+            return cause
+    return Cause.BROKER
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -30,7 +30,7 @@ from stream_anon.adapters.kafka.ledger.tail import (
     value_of,
 )
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
-from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError
+from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, TopicError
 from stream_anon.ports import LedgerEntry, Parcel, Place, newest_revision
 
 _OPEN_WITHIN = 60.0
@@ -255,7 +255,7 @@ class KafkaLedger:
         except BrokerError:
             raise
         except TimeoutError:
-            raise TopicError(self._held_open()) from None
+            raise TopicError(self._held_open(), Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         if self._strange:
@@ -304,7 +304,7 @@ class KafkaLedger:
             raise
         except TimeoutError:
             undecided = "whether others have released the same records is not decided"
-            raise BrokerError(f"{undecided}: {self._held_open()}") from None
+            raise BrokerError(f"{undecided}: {self._held_open()}", Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
         newest = newest_revision([*self.remembered().values(), *self._entries.values()])

@@ -15,7 +15,7 @@ from sortedcontainers import SortedKeyList
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
-from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
+from stream_anon.errors import BrokerError, Cause, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place
 
 SCHEMA_VERSION = 2
@@ -150,7 +150,7 @@ async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord
     try:
         answer = await consumer.getmany(timeout_ms=_POLL_MS)
     except UnreadableRecords as error:
-        raise TopicError(f"{doing}: {error}. {_UNREADABLE}") from None
+        raise TopicError(f"{doing}: {error}. {_UNREADABLE}", Cause.UNREADABLE) from None
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise broker_error(doing, error) from None
     return [record for records in answer.values() for record in records]

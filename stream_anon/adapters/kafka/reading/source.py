@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.client.liveness import has_died
 from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
 from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.adapters.kafka.reading.input_topics import InputTopics
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Membership, Place, Polled
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
@@ -333,9 +333,11 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         except KafkaError:
             there = False
         if not there:
-            reason = await self._connection.why_refused()
-            if reason:
-                raise BrokerError(f"connecting: {reason}")
+            door = await self._connection.knock()
+            if door.refused:
+                raise BrokerError(f"connecting: {door.refused}", Cause.CREDENTIALS)
+            if not door.absent:
+                raise BrokerError("connecting: some brokers answer and others do not", Cause.UNREACHABLE)
             return False
         self._look_at_inputs(consumer._client.cluster)  # noqa: SLF001 - as above
         # The ends serve the lag alone, so failing to read them is no error.
@@ -352,7 +354,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         """
         for topic in self._topics:
             if topic in cluster.unauthorized_topics:
-                raise TopicError(f"{topic}: this user is not authorized to read it")
+                raise TopicError(f"{topic}: this user is not authorized to read it", Cause.PERMISSION)
             if not cluster.partitions_for_topic(topic):
                 raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself")
 

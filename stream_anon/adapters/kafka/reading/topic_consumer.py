@@ -13,7 +13,7 @@ from aiokafka.errors import TopicAuthorizationFailedError
 
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
-from stream_anon.errors import BrokerError, TopicError
+from stream_anon.errors import BrokerError, Cause, TopicError
 
 POLL_MS = 100
 MOST_POLLED = 5_000
@@ -54,7 +54,7 @@ async def connected_consumer(
     except BrokerError:
         raise
     except TopicAuthorizationFailedError:
-        raise TopicError(f"{named}: may not be read by this user") from None
+        raise TopicError(f"{named}: may not be read by this user", Cause.PERMISSION) from None
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise await connection_error(connection, f"reading {named}", error) from None
     finally:

@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.bulk.packing import NONE
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.leaving import leave
-from stream_anon.errors import BatchRefused, TopicError
+from stream_anon.errors import BatchRefused, Cause, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel, Place
 
@@ -76,20 +76,20 @@ async def partitions_of(producer: AIOKafkaProducer, topic: str) -> int:
     except UnknownTopicOrPartitionError:
         raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself") from None
     except TopicAuthorizationFailedError:
-        raise TopicError(f"{topic}: may not be seen by this user") from None
+        raise TopicError(f"{topic}: may not be seen by this user", Cause.PERMISSION) from None
     except (KafkaError, OSError) as error:
         raise broker_error(f"looking up partitions of {topic}", error) from None
 
 
-def what_is_missing(producer: AIOKafkaProducer, topics: Iterable[str]) -> str:
-    """Return in words which of `topics` the brokers do not show; empty if they show all."""
+def what_is_missing(producer: AIOKafkaProducer, topics: Iterable[str]) -> TopicError | None:
+    """Return an error that names one of `topics` that the brokers do not show; None if they show all."""
     cluster = producer.client.cluster
     for topic in sorted(topics):
         if topic in cluster.unauthorized_topics:
-            return f"{topic}: this user is not authorized to write it"
+            return TopicError(f"{topic}: this user is not authorized to write it", Cause.PERMISSION)
         if not cluster.partitions_for_topic(topic):
-            return f"{topic}: does not exist any more; create it, then the worker continues by itself"
-    return ""
+            return TopicError(f"{topic}: does not exist any more; create it, then the worker continues by itself")
+    return None
 
 
 class Shipment:

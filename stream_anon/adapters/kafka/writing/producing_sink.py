@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
+from stream_anon.adapters.kafka.client.connection_errors import cause_of
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.topics.requirements import largest_batches
 from stream_anon.adapters.kafka.writing.producers import (
@@ -23,7 +24,7 @@ from stream_anon.adapters.kafka.writing.producers import (
     throw_away,
     what_is_missing,
 )
-from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown, TopicError
+from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown
 from stream_anon.ports import Membership, Parcel, Place
 
 _OPEN_WITHIN = 15.0
@@ -121,8 +122,8 @@ class ProducingSink:
             raise
         except OutcomeUnknown:
             missing = what_is_missing(producer, self._topics)
-            if missing:
-                raise TopicError(missing) from None
+            if missing is not None:
+                raise missing from None
             raise
 
     async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
@@ -171,7 +172,7 @@ class ProducingSink:
         except BrokerError:
             raise
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-            raise OutcomeUnknown(f"{doing}: {self._cause(error)}") from None
+            raise OutcomeUnknown(f"{doing}: {self._cause(error)}", cause_of(error)) from None
 
     def _cause(self, error: Exception) -> str:
         """Return in words why a step of a transaction broke."""

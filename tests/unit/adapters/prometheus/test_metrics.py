@@ -9,7 +9,9 @@ from prometheus_client.samples import Sample
 
 from stream_anon.adapters.prometheus.columns import ColumnHistogram
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
+from stream_anon.adapters.prometheus.families import NOT_READY
 from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.errors import Cause
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.release import Suppression
 from tests.support.promtool import run_promtool
@@ -210,7 +212,7 @@ def test_a_window_counts_as_overdue_only_well_beyond_max_delay(
 def test_an_outage_makes_the_broker_unreachable_until_it_ends(
     registry: CollectorRegistry, metrics: Metrics
 ) -> None:
-    metrics.broker_away("publishing")
+    metrics.broker_away("publishing", "broker")
     assert value(registry, "broker_reachable") == 0
 
     metrics.broker_back("publishing", 3.5)
@@ -222,12 +224,12 @@ def test_an_outage_makes_the_broker_unreachable_until_it_ends(
 def test_the_broker_is_reachable_again_only_when_no_absence_is_left(
     registry: CollectorRegistry, metrics: Metrics
 ) -> None:
-    metrics.broker_away("publishing")
-    metrics.broker_away("consuming")
-    metrics.broker_away("asking-registry")
+    metrics.broker_away("publishing", "broker")
+    metrics.broker_away("consuming", "broker")
+    metrics.broker_away("asking-registry", "broker")
     metrics.broker_back("publishing", 1.0)
     assert value(registry, "broker_reachable") == 0
-    metrics.broker_away("consuming", again=True)
+    metrics.broker_away("consuming", "broker", again=True)
     metrics.taken_over(0, 0, 0, 3, 0.2)
     assert value(registry, "broker_reachable") == 0
     metrics.broker_back("consuming", 1.0)
@@ -282,6 +284,7 @@ PROMISED = {
         "windows_abandoned{reason}",
         "windows_audited{result}",
         "records_over_delay_budget",
+        "records_over_end_to_end_budget",
         "transactions{outcome}",
         "rebalances{change}",
         "takeover_dropped_records",
@@ -371,10 +374,11 @@ def test_a_record_is_late_beyond_the_delay_budget(
     max_delay: float, budget: float, registry: CollectorRegistry, metrics: Metrics
 ) -> None:
     metrics.limits(10, max_delay, 100)
-    metrics.delays([budget, budget + 0.01, 2 * budget], [100, 20, 3], np.empty(0))
+    metrics.delays([budget, budget + 0.01, 2 * budget], [100, 20, 3], [-1.0, budget, budget + 0.01, 2 * budget])
 
     assert value(registry, "policy_delay_budget_seconds") == budget
     assert value(registry, "records_over_delay_budget_total") == 23
+    assert value(registry, "records_over_end_to_end_budget_total") == 2, "each of these is one record"
 
 
 def test_a_skipped_audit_has_no_duration(registry: CollectorRegistry, metrics: Metrics) -> None:
@@ -389,3 +393,24 @@ def test_no_metric_carries_an_exemplar(registry: CollectorRegistry, metrics: Met
     feed(metrics)
     assert all(sample.exemplar is None for family in registry.collect() for sample in family.samples)
     assert "# {" not in exposition(registry).decode()
+
+
+def _reasons(registry: CollectorRegistry) -> list[str]:
+    return [reason for reason in NOT_READY if value(registry, "not_ready", reason=reason)]
+
+
+def test_what_keeps_a_worker_from_being_ready_is_told_as_long_as_it_does(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
+    assert _reasons(registry) == ["starting"]
+    metrics.broker_away("starting", Cause.UNREACHABLE)
+    assert _reasons(registry) == ["unreachable"]
+    metrics.broker_away("starting", Cause.PERMISSION, again=True)
+    metrics.broker_away("asking-registry", Cause.REGISTRY)
+    assert _reasons(registry) == ["permission", "registry"]
+    metrics.broker_back("starting", 1)
+    metrics.broker_back("asking-registry", 1)
+    metrics.readiness(True)
+    assert _reasons(registry) == []
+    metrics.readiness(False, "stopping")
+    assert _reasons(registry) == ["stopping"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import BrokerAway, LedgerCreated, TakeoverDone
 from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.wiring.observing import into_metrics
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT
 
@@ -102,6 +105,11 @@ async def test_an_output_that_is_deleted_is_named_before_a_window_needs_it(topic
         ready, reason = board.readiness()
         assert not ready
         assert f"{topic}: does not exist; create it" in reason
+        registry = CollectorRegistry()
+        count = into_metrics(Metrics(registry))
+        for event in driver.events:
+            count(event)
+        assert registry.get_sample_value("stream_anon_not_ready", {"reason": "topic"}) == 1
         driver.broker.missing.clear()
         driver.clock.advance(2.1)
         await driver.settle()

@@ -6,11 +6,22 @@ import asyncio
 import ssl
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    MessageSizeTooLargeError,
+    NodeNotReadyError,
+    NotLeaderForPartitionError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.connection import Connection, Door, broker_error, connection_error
 from stream_anon.adapters.kafka.client.connection_errors import in_words
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
@@ -28,6 +39,54 @@ def _cut(cause: BaseException | None) -> KafkaConnectionError:
     error = KafkaConnectionError(SECRET)
     error.__cause__ = cause
     return error
+
+
+def _wrapped(cause: BaseException) -> KafkaError:
+    error = KafkaError(SECRET)
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (TopicAuthorizationFailedError(), "permission"),
+        (_wrapped(GroupAuthorizationFailedError()), "permission"),
+        (SaslAuthenticationFailed(), "credentials"),
+        (_cut(ssl.SSLError(1, SECRET)), "credentials"),
+        (UnknownTopicOrPartitionError(), "topic"),
+        (_wrapped(MessageSizeTooLargeError()), "too-large"),
+        (NodeNotReadyError(), "unreachable"),
+        (_cut(None), "unreachable"),
+        (TimeoutError(), "unreachable"),
+        (NotLeaderForPartitionError(), "broker"),
+        (AssertionError(SECRET), "broker"),
+    ],
+)
+def test_an_error_of_the_client_has_the_cause_that_an_alert_names(error: BaseException, cause: str) -> None:
+    assert broker_error("asking", error).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("door", "told", "cause"),
+    [
+        (Door(refused="the broker refuses our token"), "connecting: the broker refuses our token", "credentials"),
+        (Door(), "connecting: some brokers answer and others do not", "unreachable"),
+    ],
+)
+async def test_brokers_of_which_some_answer_are_not_told_as_absent(door: Door, told: str, cause: str) -> None:
+    async def no() -> bool:
+        return False
+
+    async def knock() -> Door:
+        return door
+
+    source = object.__new__(KafkaSource)
+    source._consumer = SimpleNamespace(_client=SimpleNamespace(force_metadata_update=no))  # type: ignore[assignment]
+    source._connection = SimpleNamespace(knock=knock)  # type: ignore[assignment]
+    with pytest.raises(BrokerError, match=told) as raised:
+        await source.reachable()
+    assert raised.value.cause == cause
 
 
 @pytest.mark.parametrize(
@@ -60,7 +119,7 @@ def test_a_refusal_is_told_in_our_words_and_an_absence_is_no_refusal(error: Base
 )
 async def test_an_absent_broker_is_told_as_absent(servers: str, absent: str) -> None:
     connection = Connection(servers, "g")
-    assert await connection.why_refused() == ""
+    assert (await connection.knock()).refused == ""
     error = await connection_error(connection, "connecting", KafkaConnectionError(SECRET))
     assert str(error) == f"connecting: nothing answers at kafka.bootstrap_servers ({absent})"
 
@@ -112,7 +171,7 @@ async def test_certificate_that_is_being_rewritten_is_waited_for(tmp_path: Path)
     for part in (TransactionalSink(connection).open, KafkaLedger(connection, "ledger").open, source.start):
         with pytest.raises(BrokerError, match=r"^kafka\.security: .* cannot be loaded"):
             await part()
-    assert "cannot be loaded" in await connection.why_refused()
+    assert "cannot be loaded" in (await connection.knock()).refused
 
 
 @pytest.mark.parametrize(

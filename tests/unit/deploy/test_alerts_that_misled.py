@@ -1,0 +1,145 @@
+"""Alerts that once woke people for nothing: real `for:` times, a scrape every 15 s, series that end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.alert_cases import ALERTS, Case, judge
+
+STALE = " stale _x240"  # what Prometheus writes when a target goes, and an hour after it
+
+
+def _never(last: int) -> dict[str, tuple[str, ...]]:
+    """Return that nobody fires in any minute up to the last."""
+    return {f"{minute}m": () for minute in range(last + 1)}
+
+
+def _missing(job: str, accepted: int) -> dict[str, str]:
+    """Return twenty minutes of a worker whose records all lack an attribute."""
+    series = {
+        "records_missing_total": ("0+500x80", ', attribute="age"'),
+        "policy_accepts_missing": (f"{accepted}x80", ', attribute="age"'),
+        "records_released_total": ("0+500x80", ""),
+        "records_suppressed_total": ("0x80", ', reason="gate"'),
+    }
+    return {f'{name}{{job="{job}"{more}}}': values + STALE for name, (values, more) in series.items()}
+
+
+@pytest.mark.parametrize("alert", ["StreamAnonAttributeAbsent", "StreamAnonAttributeMissing"])
+def test_an_attribute_that_may_be_absent_pages_nobody_when_the_last_worker_ends(tmp_path: Path, alert: str) -> None:
+    exempt, both = _missing("accepted", 1), _missing("accepted", 1) | _missing("not", 0)
+    cases = [Case(alert, both, {"19m": ("not",)}), Case(alert, exempt, _never(79), pending=True)]
+    judge(tmp_path, [ALERTS[alert]], cases, "15s")
+
+
+def test_a_stopped_partition_does_not_stall_a_worker_that_has_ended(tmp_path: Path) -> None:
+    told = {
+        'consumer_lag_records{job="stopped"}': "5x120" + STALE,
+        'records_consumed_total{job="stopped"}': "1000x120" + STALE,
+        'partitions_not_read{job="stopped"}': "1x120" + STALE,
+    }
+    case = Case("StreamAnonStalled", told, _never(80), pending=True)
+    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")
+
+
+READY = {
+    # The broker is away for four minutes, and twice for a moment before that.
+    "outage": "1x120 0 0 1x20 0 0 1x20 0x16 1x240",
+    # A quota holds its answers back.
+    "quota": "1x120 0 1 0 1 0 1 0 1 1x240",
+    "young": "_x120 0 1 0 1 0 0 1 0 1x240",
+    "flaps": "1x120 " + "0 0 1 1 1 " * 60,
+}
+
+
+def test_a_worker_that_is_not_ready_in_turns_has_not_restarted(tmp_path: Path) -> None:
+    """What lasts is a ticket of its own."""
+    ready = {f'ready{{job="{job}"}}': values for job, values in READY.items()}
+    started = {f'process_start_time_seconds{{job="{job}"}}': f"{1800 * (job == 'young')}x400" for job in READY}
+    restarts = {
+        'process_start_time_seconds{job="restarts"}': "0x120 1800x20 2100x20 2400x20 2700x240",
+        'build_info{job="restarts"}': "1x420",
+    }
+    told = ready | started | restarts
+    loops = Case("StreamAnonCrashLoop", told, _never(40) | {"41m": ("restarts",), "60m": ("restarts",)})
+    flaps = Case("StreamAnonFlapping", told, _never(45) | {"60m": ("flaps",), "90m": ("flaps",)})
+    judge(tmp_path, [ALERTS["StreamAnonCrashLoop"]], [loops], "15s")
+    judge(tmp_path, [ALERTS["StreamAnonFlapping"]], [flaps], "15s")
+
+
+def test_an_upgrade_from_a_version_without_revisions_is_no_split(tmp_path: Path) -> None:
+    told = {
+        'policy_info{job="upgraded", instance="a", policy="p", delivery="e"}': "1x200" + STALE,
+        'policy_info{job="upgraded", instance="b", policy="p", revision="0", delivery="e"}': "_x40 1x400",
+        'policy_info{job="changed", instance="a", policy="p", delivery="e"}': "1x200" + STALE,
+        'policy_info{job="changed", instance="b", policy="q", revision="0", delivery="e"}': "_x40 1x400",
+    }
+    case = Case("StreamAnonPolicySplit", told, {"19m": (), "25m": ("changed",), "49m": ("changed",), "56m": ()})
+    judge(tmp_path, [ALERTS["StreamAnonPolicySplit"]], [case], "15s")
+
+
+def _counts(labels: str, late: str, published: str) -> dict[str, str]:
+    return {
+        f"records_over_end_to_end_budget_total{{{labels}}}": late,
+        f"end_to_end_delay_seconds_count{{{labels}}}": published,
+    }
+
+
+def _interrupted(job: str, minutes: int, late: int, *, new: bool) -> dict[str, str]:
+    """Return a service that publishes 100 records a second, and after an hour nothing for some minutes.
+
+    Parameters
+    ----------
+    late
+        How many of the records that waited count as late; they all come out at once.
+    new
+        Whether another worker goes on; its first scrape shows the records that waited.
+    """
+    back, published, waited = 240 + 4 * minutes, 1500 * 240, 6000 * minutes
+    if not new:
+        told = f"0+1500x240 {published}x{4 * minutes - 1} {published + waited}+1500x400"
+        return _counts(f'job="{job}"', f"0x{back} {late}x400", told)
+    old = _counts(f'job="{job}", instance="a"', "0x240 stale", "0+1500x240 stale")
+    return old | _counts(f'job="{job}", instance="b"', f"_x{back} {late}x400", f"_x{back} {waited}+1500x400")
+
+
+def test_an_outage_burns_the_objective_when_its_records_come_out(tmp_path: Path) -> None:
+    """Whether the worker that publishes them is new or not; some late records of a roll-out are no outage."""
+    fast, slow = "StreamAnonEndToEndDelayFastBurn", "StreamAnonEndToEndDelaySlowBurn"
+    quarter = _interrupted("alive", 15, 90_000, new=False) | _interrupted("replaced", 15, 90_000, new=True)
+    quarter |= _interrupted("rolled", 1, 960, new=True)
+    hour = _interrupted("alive", 60, 360_000, new=False) | _interrupted("replaced", 60, 360_000, new=True)
+    fires = ("alive", "replaced")
+    judge(tmp_path, [ALERTS[fast]], [Case(fast, quarter, _never(75) | {"79m": fires, "85m": ()})], "15s")
+    judge(tmp_path, [ALERTS[slow]], [Case(slow, hour, _never(119) | {"140m": fires})], "15s")
+
+
+def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(tmp_path: Path) -> None:
+    told = {
+        'consumer_lag_records{job="out"}': "0x240 7x200",
+        'records_consumed_total{job="out"}': "0+1500x240 360000x200",
+        'windows_published_total{job="out"}': "0+1x240 240x200",
+    }
+    case = Case("StreamAnonStalled", told, _never(74) | {"77m": ("out",), "100m": ("out",)})
+    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")
+
+
+def test_a_page_says_why_a_worker_is_not_ready_also_if_the_reason_changes(tmp_path: Path) -> None:
+    """A reason that takes turns does not begin the five minutes anew; a worker that has ended has none."""
+    told = {
+        # A scrape is missed at 17 minutes.
+        'ready{instance="a"}': "1x40 0x26 stale 0x50",
+        'not_ready{instance="a", reason="unreachable"}': "0x40 1x10 0x15 stale 0x50",
+        'not_ready{instance="a", reason="permission"}': "0x40 0x10 1x15 stale 1x50",
+        'ready{instance="well"}': "1x120",
+        'not_ready{instance="well", reason="permission"}': "0x120",
+        'ready{instance="ended"}': "1x40 0x12" + STALE,
+        'not_ready{instance="ended", reason="topic"}': "0x40 1x12" + STALE,
+        'ready{instance="younger"}': "_x40 0x8 1x70",
+        'not_ready{instance="younger", reason="starting"}': "_x40 1x8 0x70",
+    }
+    fires = _never(15) | {f"{minute}m": ("permission",) for minute in range(16, 29)}
+    case = Case("StreamAnonNotReady", told, fires, by="reason")
+    judge(tmp_path, [ALERTS["StreamAnonNotReady"]], [case], "15s")
