@@ -17,6 +17,7 @@ _FIRST = (
     "tests/integration/kafka/test_late_requests.py",
     "tests/integration/kafka/test_flood.py",
     "tests/integration/kafka/test_delay.py",
+    "tests/integration/test_scraping.py",
     "tests/integration/kafka/test_panels.py",
     "tests/integration/kafka/test_plan.py",
     "tests/deploy/test_pod.py",

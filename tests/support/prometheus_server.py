@@ -1,4 +1,4 @@
-"""A real Prometheus on 127.0.0.1 that scrapes one address every second and evaluates the alert rules."""
+"""A real Prometheus on 127.0.0.1 that scrapes one address and evaluates the alert rules."""
 
 from __future__ import annotations
 
@@ -20,11 +20,22 @@ from tests.support.promtool import tool
 
 
 class PrometheusServer:
-    """Prometheus as a child process; stopped by its own pid."""
+    """Prometheus as a child process; stopped by its own pid.
 
-    def __init__(self, folder: Path, target: str) -> None:
+    Parameters
+    ----------
+    interval
+        Seconds from one scrape to the next.
+    """
+
+    def __init__(self, folder: Path, target: str, interval: int = 1) -> None:
+        timing = {
+            "scrape_interval": f"{interval}s",
+            "scrape_timeout": f"{900 * interval}ms",
+            "evaluation_interval": f"{interval}s",
+        }
         document = {
-            "global": {"scrape_interval": "1s", "scrape_timeout": "900ms", "evaluation_interval": "1s"},
+            "global": timing,
             "rule_files": [str(ROOT / "deploy" / "prometheus" / "alerts.yml")],
             "scrape_configs": [{"job_name": "stream-anon", "static_configs": [{"targets": [target]}]}],
         }

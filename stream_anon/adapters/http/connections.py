@@ -11,8 +11,9 @@ from contextlib import contextmanager
 class Connections:
     """At most `most` connections; a new one is always let in, and an old one is closed for it.
 
-    The address with the most connections loses its oldest one. So a client that opens many loses its own, and the
-    probe of another address is never turned away. A stream, which is bounded elsewhere, is left alone.
+    The address with the most connections loses the one that has asked for nothing for longest. So a client that
+    opens many loses its own, and the probe of another address is never turned away. A stream, which is bounded
+    elsewhere, is left alone.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ class Connections:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._open: dict[asyncio.Transport, str] = {}  # the oldest comes first
+        self._open: dict[asyncio.Transport, str] = {}  # what has been silent for longest comes first
         self._streams: set[asyncio.Transport] = set()
 
     def add(self, transport: asyncio.Transport) -> None:
@@ -37,6 +38,11 @@ class Connections:
         """Forget a connection that is closed; do nothing if it is unknown."""
         self._open.pop(transport, None)
         self._streams.discard(transport)
+
+    def asks(self, transport: asyncio.Transport | None) -> None:
+        """Note a request on a connection; do nothing if it is unknown."""
+        if transport is not None and transport in self._open:
+            self._open[transport] = self._open.pop(transport)
 
     @contextmanager
     def kept(self, transport: asyncio.Transport | None) -> Iterator[None]:
@@ -53,7 +59,7 @@ class Connections:
         candidates = [transport for transport in self._open if transport not in self._streams]
         held = Counter([self._open[transport] for transport in candidates])
         held[newcomer] += 1
-        # `max` takes the first of equals: the oldest connection of the address with the most.
-        oldest = max(candidates, key=lambda transport: held[self._open[transport]])
-        self.remove(oldest)
-        oldest.abort()
+        # `max` takes the first of equals: of the address with the most, the one that has been silent for longest.
+        silent = max(candidates, key=lambda transport: held[self._open[transport]])
+        self.remove(silent)
+        silent.abort()

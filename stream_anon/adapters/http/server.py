@@ -26,7 +26,8 @@ from stream_anon.errors import SettingsError
 
 MOST_CONNECTIONS = 64  # for each port: a probe, a scrape and a few people
 BACKLOG = 4 * MOST_CONNECTIONS  # if the system's queue is full, a probe comes a second late
-CONNECTION_SECONDS = 30.0  # seconds that a connection may live; it is closed before twice that
+# Prometheus gives up an idle connection after 300 seconds. It must be the first, or a scrape may meet the closing.
+IDLE_SECONDS = 330.0
 STALL_SECONDS = 10.0  # seconds for which a client may read nothing of an answer
 SHUTDOWN_SECONDS = 2.0
 _LARGEST_FIELD = 4096
@@ -49,7 +50,7 @@ class _Conversation(web.RequestHandler):
             manager,
             loop=loop,
             access_log=None,  # type: ignore[arg-type] # None turns it off
-            keepalive_timeout=CONNECTION_SECONDS,
+            keepalive_timeout=IDLE_SECONDS,
             max_line_size=_LARGEST_FIELD,
             max_field_size=_LARGEST_FIELD,
             lingering_time=0.0,
@@ -103,7 +104,7 @@ class _Conversation(web.RequestHandler):
 
 
 class _Pages(web.Server):
-    """Answers from tables of pages and streams, on a bounded number of connections of bounded age.
+    """Answers from tables of pages and streams, on a bounded number of connections.
 
     Parameters
     ----------
@@ -123,6 +124,7 @@ class _Pages(web.Server):
         orders: Mapping[str, Order],
     ) -> None:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            self._places.asks(request.transport)
             if names and request.host.rpartition(":")[0] not in names and request.host not in names:
                 return answer(b"misdirected request\n", status=421)
             order = orders.get(request.path)
@@ -137,18 +139,9 @@ class _Pages(web.Server):
         super().__init__(handle, loop=loop)
         self._running = loop
         self._places = Connections(MOST_CONNECTIONS)
-        self._seen: frozenset[object] = frozenset()
 
     def __call__(self) -> web.RequestHandler:
         return _Conversation(self, self._places, self._running)
-
-    def sweep(self) -> None:
-        """Close the connections that were open at the last sweep too, once they have answered."""
-        connections = self.connections
-        for connection in connections:
-            if connection in self._seen:
-                connection.close()
-        self._seen = frozenset(connections)
 
 
 class HttpServers:
@@ -183,7 +176,6 @@ class HttpServers:
         self._orders = {f"/{name}": order for name, order in (orders or {}).items()}
         self._pages: list[_Pages] = []
         self._listening: list[asyncio.Server] = []
-        self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> tuple[tuple[str, int], tuple[str, int]]:
         """Listen, and return (host, port) of the public pages and of the admin pages.
@@ -200,7 +192,6 @@ class HttpServers:
         except SettingsError:
             await self.stop()
             raise
-        self._sweeper = asyncio.create_task(self._sweep())
         return bound[0], bound[1]
 
     async def _listen(
@@ -219,19 +210,9 @@ class HttpServers:
         self._listening.append(server)
         return host, int(server.sockets[0].getsockname()[1])
 
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(CONNECTION_SECONDS)
-            for pages in self._pages:
-                pages.sweep()
-
     async def stop(self) -> None:
         """Stop listening, let running answers end, and close the other connections; safe to call twice."""
         self._live.stop()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            await asyncio.gather(self._sweeper, return_exceptions=True)
-            self._sweeper = None
         for server in self._listening:
             server.close()
         for pages in self._pages:

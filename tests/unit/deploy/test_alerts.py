@@ -272,6 +272,14 @@ CASES = (
         },
         {"66m": ("burns",), "75m": ("burns",), "90m": ("burns",)},
     ),
+    Case(  # years of good records do not hide an hour of late ones
+        "StreamAnonEndToEndDelayFastBurn",
+        {
+            'records_over_end_to_end_budget_total{job="burns"}': "0x100 0+100x70",
+            'end_to_end_delay_seconds_count{job="burns"}': "1000000+100x171",
+        },
+        {"90m": (), "165m": ("burns",)},
+    ),
     Case(
         "StreamAnonEndToEndDelaySlowBurn",
         {

@@ -3,7 +3,8 @@ import contextlib
 import json
 import math
 import socket
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -13,7 +14,7 @@ import pytest_asyncio
 from stream_anon.adapters.http import live, ordering
 from stream_anon.adapters.http import server as server_module
 from stream_anon.adapters.http.connections import Connections
-from stream_anon.adapters.http.server import MOST_CONNECTIONS, HttpServers
+from stream_anon.adapters.http.server import IDLE_SECONDS, MOST_CONNECTIONS, HttpServers
 from stream_anon.errors import BrokerError, Refused, SettingsError
 
 METRICS = b"# HELP a A.\n# TYPE a gauge\na 1.0\n"
@@ -293,7 +294,7 @@ class Pipe(asyncio.Transport):
         self.aborted = True
 
 
-def test_the_address_with_the_most_connections_gives_up_its_oldest() -> None:
+def test_the_address_with_the_most_connections_gives_up_the_one_silent_for_longest() -> None:
     open_ones = Connections(4)
     probe, *crowd = [Pipe("10.0.0.1"), *(Pipe("10.0.0.9") for _ in range(6))]
     for one in (probe, *crowd):
@@ -308,7 +309,7 @@ def test_the_address_with_the_most_connections_gives_up_its_oldest() -> None:
     assert not crowd[5].aborted, "a place was free"
 
 
-def test_among_addresses_with_one_connection_each_the_oldest_connection_is_broken_off() -> None:
+def test_among_addresses_with_one_connection_each_the_one_silent_for_longest_is_broken_off() -> None:
     open_ones = Connections(3)
     crowd = [Pipe(f"10.0.0.{number}") for number in range(4)]
     with open_ones.kept(crowd[0]):
@@ -319,20 +320,112 @@ def test_among_addresses_with_one_connection_each_the_oldest_connection_is_broke
     assert [one.aborted for one in crowd] == [False, True, False, False]
 
 
-async def test_a_client_that_never_finishes_its_request_is_broken_off(
-    service: Service, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+def test_a_connection_that_asks_again_and_again_outlives_those_that_are_silent() -> None:
+    open_ones = Connections(3)
+    scrape, *crowd = [Pipe(f"10.0.0.{number}") for number in range(9)]
+    open_ones.add(scrape)
+    for one in crowd:
+        open_ones.asks(scrape)
+        open_ones.add(one)
+    assert not scrape.aborted
+    assert [one.aborted for one in crowd] == [True] * 6 + [False] * 2
+
+    open_ones.remove(scrape)
+    open_ones.asks(scrape)
+    open_ones.add(Pipe("10.0.0.10"))
+    assert not crowd[6].aborted, "one that is closed takes no place"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return what sets the clock of the running loop ahead by some seconds, so that nobody has to wait for them."""
+    real, ahead = time.monotonic, 0.0
+
+    def advance(seconds: float) -> None:
+        nonlocal ahead
+        ahead += seconds
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: real() + ahead)
+
+    return advance
+
+
+async def turns(count: int = 10) -> None:
+    """Let the loop do what is due, and what follows from it."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+SCRAPE = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest_asyncio.fixture
+async def connection(ports: tuple[int, int]) -> AsyncIterator[Connection]:
+    reader, writer = await asyncio.open_connection(LOOPBACK, ports[0])
+    yield reader, writer
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def scrape(connection: Connection) -> None:
+    """Ask for the metrics on a connection that stays open, and check the answer."""
+    reader, writer = connection
+    writer.write(SCRAPE)
+    async with asyncio.timeout(5):
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        assert await reader.readexactly(len(METRICS)) == METRICS
+
+
+@pytest.mark.parametrize("interval", [15, 60, 299])
+async def test_every_request_of_a_connection_that_stays_is_answered(
+    interval: int, connection: Connection, clock: Callable[[float], None]
 ) -> None:
-    monkeypatch.setattr(server_module, "CONNECTION_SECONDS", 0.05)
-    servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
-    (_, port), _ = await servers.start()
-    try:
-        reader, writer = await asyncio.open_connection(LOOPBACK, port)
-        writer.write(b"GET /livez HTTP/1.1\r\nHost:")
-        assert await asyncio.wait_for(reader.read(), 5) == b""
-        writer.close()
-        assert (await ask(client, port, "/livez"))[0] == 200
-    finally:
-        await servers.stop()
+    """Prometheus keeps its connection from scrape to scrape, and gives it up after five idle minutes."""
+    for _ in range(40):
+        await scrape(connection)
+        clock(interval)
+        await turns()
+
+
+@pytest.mark.parametrize("later", range(6))
+async def test_a_request_that_meets_the_end_of_the_idle_time_is_answered_or_its_connection_closed(
+    later: int, connection: Connection, clock: Callable[[float], None]
+) -> None:
+    """A client whose connection is closed asks again; one that gets nothing waits until its scrape has failed."""
+    await scrape(connection)
+    clock(IDLE_SECONDS)
+    await turns(later)
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        await scrape(connection)
+
+
+async def test_a_connection_that_asks_outlives_silent_ones_of_many_addresses(
+    connection: Connection, ports: tuple[int, int]
+) -> None:
+    with contextlib.ExitStack() as silent:
+        for number in range(2 * MOST_CONNECTIONS):
+            if number % (MOST_CONNECTIONS // 2) == 0:
+                await scrape(connection)
+            one = silent.enter_context(socket.socket())
+            one.setblocking(False)
+            one.bind((f"127.0.1.{number + 1}", 0))
+            await asyncio.get_running_loop().sock_connect(one, (LOOPBACK, ports[0]))
+        await scrape(connection)
+
+
+@pytest.mark.parametrize("asked", [b"", SCRAPE[:20], SCRAPE, SCRAPE + SCRAPE[:20]])
+async def test_a_connection_without_a_request_is_closed(
+    asked: bytes, connection: Connection, clock: Callable[[float], None]
+) -> None:
+    reader, writer = connection
+    writer.write(asked)
+    if SCRAPE in asked:
+        await asyncio.wait_for(reader.readuntil(METRICS), 5)
+    clock(1)
+    await turns()
+    clock(IDLE_SECONDS)
+    assert await asyncio.wait_for(reader.read(), 5) == b""
 
 
 async def test_a_taken_port_is_an_error_that_names_its_setting_and_closes_the_other_port(service: Service) -> None:
@@ -443,7 +536,7 @@ async def test_readers_of_events_beyond_the_most_are_turned_away(
 async def test_an_old_reader_of_events_is_ended_and_a_young_one_is_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "CONNECTION_SECONDS", 0.05)
+    monkeypatch.setattr(server_module, "IDLE_SECONDS", 0.05)
     monkeypatch.setattr(live, "EVERY", 0.05)
     monkeypatch.setattr(live, "READING_SECONDS", 0.6)
     servers = HttpServers(service, lambda: METRICS, KIND, (LOOPBACK, 0), (LOOPBACK, 0))
