@@ -137,6 +137,7 @@ def test_an_absence_tells_its_cause() -> None:
         TopicError("gone"),
         BatchRefused("out", 1, 20_000),
         RegistryError("registry: away"),
+        TimeRefused("out"),
         TimeoutError(),
         ValueError("of a library"),
     ]
@@ -144,4 +145,4 @@ def test_an_absence_tells_its_cause() -> None:
         reachability.back(doing)
         reachability.failed(doing, error)
     causes = [event.cause for event in told if isinstance(event, BrokerAway)]
-    assert causes == ["permission", "topic", "too-large", "registry", "unreachable", "broker"]
+    assert causes == ["permission", "topic", "too-large", "registry", "clock", "unreachable", "broker"]
