@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
-from stream_anon.microdata.attributes import PassThrough, ScalarType
+from stream_anon.microdata.attributes import PassThrough, ScalarType, is_plain
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Spellings, spellings
 from stream_anon.microdata.policy import Policy
@@ -108,9 +108,10 @@ def _as_double(value: object) -> object:
         return list(map(_as_double, value))
     if isinstance(value, int) and abs(value) > _EXACT:
         try:
-            return float(value)
+            double = float(value)
         except OverflowError:  # no double is as large: it is published as it is
             return value
+        return int(double) if is_plain(double) else double
     return value
 
 

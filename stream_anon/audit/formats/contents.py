@@ -61,12 +61,10 @@ def _meant(attribute: PassThrough, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _number(value: Any) -> Any:
-    """Return a whole number as an integer, and beyond 2**53 as a double; None stays."""
-    if type(value) is float and value.is_integer() and abs(value) <= _WHOLE:
-        return int(value)
+    """Return a number as its double, and a whole one up to 2**53 as an integer; what has no double stays."""
     if type(value) is int and abs(value) > _WHOLE:
         try:
-            return float(value)
+            value = float(value)
         except OverflowError:
             return value
-    return value
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= _WHOLE else value

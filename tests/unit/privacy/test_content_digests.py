@@ -119,9 +119,9 @@ def test_a_digest_is_of_one_window_and_one_tuple() -> None:
 @pytest.mark.parametrize(
     ("spellings", "count"),
     [
-        ([2**53 + 1, 2**53 + 2, float(2**53 + 2)], 2),  # 2**53 + 1 has no double: it is 2**53 as one
+        ([2**53, 2**53 + 1], 1),  # which has no double of its own
+        ([2**53 + 2, float(2**53 + 2)], 1),
         ([10**20, 1e20], 1),
-        ([2**53, float(2**53)], 2),  # which readers have made one before
         ([10**400, 10**400 + 1], 2),
         ([0.1234567890123456, 0.1234567890123457], 2),
     ],

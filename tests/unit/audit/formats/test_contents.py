@@ -147,12 +147,14 @@ def test_typed_formats_say_the_same_as_json() -> None:
     )
     json_rows = [
         (3, [1, 2.5], "", [], 10**20),
-        (10**20, None, "x", ["", "y"], 0),
+        (2**53 + 1, None, "x", ["", "y"], 0),
+        (10**20, None, "x", None, 0),
         (-0.0, [2**53], None, None, None),
     ]
     typed_rows = [
         (3.0, [1.0, 2.5], None, None, 10**20),
-        (1e20, None, "x", ["", "y"], 0),
+        (2.0**53, None, "x", ["", "y"], 0),
+        (1e20, None, "x", None, 0),
         (0, [2.0**53], "", [], None),
     ]
     one, other = (list(zip(*rows, strict=True)) for rows in (json_rows, typed_rows))
