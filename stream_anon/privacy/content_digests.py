@@ -47,7 +47,7 @@ def class_digests(release: Release, policy: Policy, batch: str) -> list[str]:
     """
     text, stops = _class_lines(release, policy.passed)
     key = b"" if policy.digest_key is None else policy.digest_key.hashed
-    window = hashlib.blake2b(f"stream-anon digest 1 {batch}\n".encode(), digest_size=32, key=key)
+    window = hashlib.blake2b(f"stream_anon digest 1 {batch}\n".encode(), digest_size=32, key=key)
     lines, start, digests = memoryview(text.data), 0, []
     for values, stop in zip(zip(*release.classes.values, strict=True), stops.tolist(), strict=True):
         own = window.copy()

@@ -39,7 +39,7 @@ def content_digest(batch: str, published: bytes, lines: Iterable[bytes], key: by
     key
         Up to 64 bytes; none without a key.
     """
-    text = b"\n".join([f"stream-anon digest 1 {batch}".encode(), published, *sorted(lines), b""])
+    text = b"\n".join([f"stream_anon digest 1 {batch}".encode(), published, *sorted(lines), b""])
     return hashlib.blake2b(text, digest_size=32, key=key).hexdigest()
 
 

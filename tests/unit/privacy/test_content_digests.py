@@ -59,7 +59,7 @@ def _release(rows: Sequence[Row], own: Sequence[int], payload: Payload | None = 
 
 def _plain(batch: str, published: str, rows: Sequence[Row], key: bytes = b"") -> str:
     lines = sorted(json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() for row in rows)
-    head = [f"stream-anon digest 1 {batch}".encode(), json.dumps([published]).encode()]
+    head = [f"stream_anon digest 1 {batch}".encode(), json.dumps([published]).encode()]
     return hashlib.blake2b(b"".join(line + b"\n" for line in (*head, *lines)), digest_size=32, key=key).hexdigest()
 
 
