@@ -6,14 +6,21 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from stream_anon.adapters.codecs import RecordFormats, topic_codec
+from stream_anon.adapters.registry.access import RegistryAccess
+from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
+from stream_anon.files.anonymizing import Anonymization
 from stream_anon.files.job import FileJob
 from stream_anon.judging.refusing import Judging, When
 from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.settings.policy_file import load_policy
+from tests.support.registry.memory_registry import MemoryRegistry
 
 SECRET = "not to be shown to anybody"  # noqa: S105 - a made-up one
 POLICY = """
@@ -68,6 +75,27 @@ def test_a_release_in_any_format_has_the_digests_that_are_certified(name: str, p
     verdict = audit_files(policy, *_released(policy, name)).verdict
     assert verdict.clean
     assert (verdict.counts.recounted, verdict.counts.windows) == (2, 2)
+
+
+@pytest.mark.parametrize("form", ["avro", "json-schema", "protobuf"])
+async def test_records_of_a_registry_have_the_digests_that_are_certified(form: str, policy: Path) -> None:
+    if form == "protobuf":
+        pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
+    asked = load_policy(policy, {"output": {"shape": "flat"}})
+    lines = (policy.parent / "in.jsonl").read_bytes().splitlines()
+    async with MemoryRegistry() as registry:
+        formats = RecordFormats("json", form, RegistryAccess(registry.url, timeout=2.0), "out-value")
+        codec, work = topic_codec(asked, formats=formats), Anonymization(asked)
+        await codec.open()
+        batch = codec.decode(lines, 0, np.arange(len(lines)))
+        made = [*work.add(batch), *work.close()]
+        records = [record for one in made for record in codec.encode(one.release)]
+        decoder = OutputDecoder(formats)
+        await decoder.learn(records)
+    parts = [*work.document.parts(), *(part for one in made for part in one.certificate)]
+    verdict = audit_in_order(asked, parts, map(decoder.decode, records))
+    assert verdict.clean
+    assert verdict.counts.recounted == 2
 
 
 def test_who_has_no_key_compares_no_keyed_digest(policy: Path) -> None:
