@@ -82,7 +82,7 @@ class Audit:
         self._broken: set[str] = set()  # batches whose parts do not make a certificate
         self._settled: dict[str, Judge] = {}
         self._left_out: set[str] = set()
-        self._seen = {"windows": 0, "on_trust": 0, "parts": 0, "classes": 0, "records": 0}
+        self._seen = {"windows": 0, "on_trust": 0, "parts": 0, "classes": 0, "records": 0, "recounted": 0}
 
     def add_record(
         self,
@@ -308,6 +308,8 @@ class Audit:
         self._seen["classes"] += len(certificate.classes)
         self._waiting[batch] = (certificate, judge)
         window = self._open.setdefault(batch, WindowRecords())
+        # Of records that had to be counted before their certificate came, nothing was kept.
+        window.recounted = judge.records.recounts(certificate) and not window.records
         for series in in_series(self._let_go(window)):
             judge.records.add_series(window, batch, series)
         if window.records >= certificate.released:
@@ -344,6 +346,7 @@ class Audit:
             self._removed.windows += 1
             self._removed.records += missing
         judge.records.compare(window, certificate, removed=removed)
+        self._seen["recounted"] += window.recounted and not removed
         self._settled[batch] = judge
 
     def _finish_alone(self, batch: str, window: WindowRecords, horizon: float) -> None:

@@ -17,6 +17,7 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.privacy.certificate import Asked, Certificate
@@ -39,6 +40,8 @@ class Judge:
         published, and whether fields may pass, is not judged.
     declared
         Of a stand-in: the names that may be repeated. Others stand in a certificate only, and may be anything.
+    key
+        Of the digests of contents; None where it is not at hand.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Judge:
         *,
         on_trust: bool = False,
         declared: frozenset[str] = frozenset(),
+        key: DigestKey | None = None,
     ) -> None:
         values = None if on_trust else ValueBook(policy)
         if on_trust:
@@ -56,7 +60,7 @@ class Judge:
         self.policy = policy
         self.promises = promises
         self.on_trust = on_trust
-        self.records = WindowAudit(policy, values, findings)
+        self.records = WindowAudit(policy, values, findings, key)
         self.certificates = CertificateAudit(policy, values, findings)
 
 
@@ -92,14 +96,16 @@ class Judges:
     ----------
     policy
         The policy that the audit was given. It judges the windows that name its document, those of certificates
-        without a document that name its digest, and records that belong to no window.
+        without a document that name its digest, and records that belong to no window. Its key of digests
+        serves for all windows.
     promises
         Hash of its document, where it is known already.
     """
 
     def __init__(self, policy: Policy, findings: Findings, promises: str | None = None) -> None:
         self._findings = findings
-        self.given = Judge(policy, promises or PolicyDocument.of(policy).promises, findings)
+        self._key = policy.digest_key
+        self.given = Judge(policy, promises or PolicyDocument.of(policy).promises, findings, key=self._key)
         self._declared = frozenset(attribute.name for attribute in policy.attributes)
         # For records whose policy is not known: it looks for identifying fields only.
         self.suspicious = Judge(policy, self.given.promises, findings, on_trust=True, declared=self._declared)
@@ -140,7 +146,7 @@ class Judges:
             if document is None:
                 return self.stand_in(certificate)
             try:
-                self._judges[name] = Judge(document.policy(), name, self._findings)
+                self._judges[name] = Judge(document.policy(), name, self._findings, key=self._key)
             except CertificateError:
                 self._findings.add(Kind.WRONG_DOCUMENT, certificate.batch)
                 self._documents[name] = None
@@ -160,7 +166,9 @@ class Judges:
             except SettingsError:  # what it asks is no policy's
                 self._findings.add(Kind.WRONG_CRITERIA, certificate.batch)
                 policy = self.given.policy
-            self._stand_ins[key] = Judge(policy, promises, self._findings, on_trust=True, declared=self._declared)
+            self._stand_ins[key] = Judge(
+                policy, promises, self._findings, on_trust=True, declared=self._declared, key=self._key
+            )
         return self._stand_ins[key]
 
 

@@ -22,7 +22,6 @@ from stream_anon.microdata.attributes import (
     Publication,
     QuasiIdentifier,
     ScalarType,
-    Sensitive,
 )
 from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.output.members import flat_path, members_of
@@ -97,11 +96,11 @@ def _ncp(attribute: QuasiIdentifier, value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """A released record: the published tuple as JSON, and the values of sensitive attributes in policy order."""
+    """A released record: the published tuple as JSON, and the values that pass, in policy order."""
 
     key: bytes
     quasi: tuple[Any, ...]
-    sensitive: tuple[Any, ...]
+    passed: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,6 @@ class _Field:
     path: tuple[str, ...]
     types: tuple[type, ...] | None  # of a field that passes
     quasi: bool
-    sensitive: bool
     many: bool | None  # whether it is a list; None where nobody knows
     second: bool  # the greatest value of an interval whose least one stands before it
 
@@ -135,7 +133,6 @@ class ReleasedRecordReader:
                 member.path,
                 types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
                 isinstance(member.attribute, QuasiIdentifier),
-                isinstance(member.attribute, Sensitive),
                 _many(member.attribute, typed=typed),
                 member.end == ENDS[1],
             )
@@ -182,7 +179,7 @@ class ReleasedRecordReader:
         """Return a record's tuple and what is wrong with its fields."""
         problems: list[Problem] = []
         quasi: list[Any] = []
-        sensitive: list[Any] = []
+        passed: list[Any] = []
         for field in self._fields:
             path = field.path
             value = record.get(path[0], _ABSENT) if len(path) == 1 else _find(record, path)
@@ -196,12 +193,12 @@ class ReleasedRecordReader:
                 quasi[-1] = {ENDS[0]: quasi[-1], ENDS[1]: value}
             elif field.quasi:
                 quasi.append(value)
-            elif field.sensitive:
-                sensitive.append(value)
+            else:
+                passed.append(value)
         # With no field missing, a stray one makes an object larger than it must be.
         if problems or any(len(_find(record, path)) != size for path, size in self._sizes):
             problems += self._strays(record, ())
-        return ReadRecord(*self._tuple(quasi), tuple(sensitive)), problems
+        return ReadRecord(*self._tuple(quasi), tuple(passed)), problems
 
     def read_series(self, series: Series) -> ReadSeries | None:
         """Return what `read` says of several records; None if one of them may have a fault."""
@@ -209,7 +206,7 @@ class ReleasedRecordReader:
         if columns is None:
             return None
         quasi: list[Sequence[Any]] = []
-        sensitive: list[Sequence[Any]] = []
+        passed: list[Sequence[Any]] = []
         for field, column in zip(self._fields, columns, strict=True):
             if field.types is not None and not _are_of(column, field.types, field.many):
                 return None
@@ -218,14 +215,14 @@ class ReleasedRecordReader:
                 quasi[-1] = [{ENDS[0]: least, ENDS[1]: most} for least, most in ends]
             elif field.quasi:
                 quasi.append(column)
-            elif field.sensitive:
-                sensitive.append(column)
+            else:
+                passed.append(column)
         written = list(map(msgspec.json.encode, zip(*quasi, strict=True)))
         if len(written) < len(series):  # there is no quasi-identifier
             return None
         first = dict(zip(written, zip(*quasi, strict=True), strict=True))
         known = {text: self._tuple(list(one)) for text, one in first.items()}
-        return ReadSeries([known[text][0] for text in written], dict(known.values()), sensitive)
+        return ReadSeries([known[text][0] for text in written], dict(known.values()), passed)
 
     def _tuple(self, values: list[Any]) -> ReadTuple:
         """Return the published tuple as natural records show it, as JSON and as values."""

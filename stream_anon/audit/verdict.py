@@ -65,6 +65,8 @@ class Kind(StrEnum):
     ILLEGAL_VALUE = "records have a value that the policy cannot publish"
     UNCERTIFIED_CLASS = "records are of no class of the certificate"
     WRONG_CLASS_SIZE = "the class has another number of records than certified"
+    WRONG_DIGEST = "the class's records are not those that were certified: their digest is another one"
+    DIGESTS_WITHOUT_KEY = "its classes have no digests by a key, though one is set: anybody can have made them"
     TOO_FEW_RECORDS = "a class has fewer than k records"
     TOO_FEW_SHIELDED = "fewer records share what is published of a shield's attributes than it asks"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"
@@ -102,7 +104,10 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much was looked at; `on_trust` are windows whose policy is not known."""
+    """How much was looked at.
+
+    `on_trust` are windows whose policy is not known, `recounted` those whose records were compared with digests.
+    """
 
     windows: int = 0
     on_trust: int = 0
@@ -110,6 +115,7 @@ class Counts:
     partitions: int = 0
     classes: int = 0
     records: int = 0
+    recounted: int = 0
 
 
 @dataclass(slots=True)
@@ -266,6 +272,7 @@ CHECKED = (
     "every shield: records of one window that are published alike by its attributes counted again",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
+    "every class with a digest: all that is published of its records hashed again, by the key if it needs one",
     "every schema that a record names or stands beside: that of its policy, but for comments where it is named",
     "every window: all criteria on sensitive values counted again over its records",
     "every window: NCP and GCP computed again from what is published",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from stream_anon.audit.findings import Findings
+from stream_anon.audit.formats.contents import content_digest, lines_of
 from stream_anon.audit.formats.series import Series
 from stream_anon.audit.records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import Shown, disclosed, faults, is_true
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
 
@@ -26,17 +29,21 @@ class _Group:
 
     records: int = 0
     shown: list[Shown] = field(default_factory=list)  # values of each sensitive attribute, in policy order
+    accused: bool = False  # whether one of the records is at fault by itself
+    lines: list[bytes] = field(default_factory=list)  # what passes of each record, where it is to be hashed
 
 
 class WindowRecords:
     """What was seen of one window's records: a counter for each published tuple.
 
-    A record itself is held only until it is known under which policy it is to be read.
+    A record itself is held only until it is known under which policy it is to be read. `recounted` says that what
+    passes of each is kept until all of them are there.
     """
 
     def __init__(self, timestamp: int | None = None) -> None:
         self.records = 0
         self.timestamp = timestamp
+        self.recounted = False
         self.groups: dict[bytes, _Group] = {}
         self.held: list[Decoded] = []
 
@@ -52,14 +59,20 @@ class WindowAudit:
         Which values can be published; None where the policy's domains and passing fields are not known.
     findings
         Where violations are noted.
+    key
+        Of the digests of contents; None where it is not at hand.
     """
 
-    def __init__(self, policy: Policy, values: ValueBook | None, findings: Findings) -> None:
+    def __init__(
+        self, policy: Policy, values: ValueBook | None, findings: Findings, key: DigestKey | None = None
+    ) -> None:
         self._policy = policy
         self._findings = findings
+        self._key = key
         self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
-        self._sensitive = [own.name for own in policy.attributes if isinstance(own, Sensitive)]
+        self._sensitive = [own.name for own in policy.passed if isinstance(own, Sensitive)]
+        self._places = [place for place, own in enumerate(policy.passed) if isinstance(own, Sensitive)]
         self._values = values
         self._shields = ShieldAudit(policy, exact=values is not None)
 
@@ -76,8 +89,11 @@ class WindowAudit:
                 self._findings.add(kind, batch, attribute=name)
         group = self._group(window, batch, read.key, read.quasi)
         group.records += 1
-        for shown, value in zip(group.shown, read.sensitive, strict=True):
-            shown.add(value)
+        group.accused |= bool(problems or stated)
+        for shown, place in zip(group.shown, self._places, strict=True):
+            shown.add(read.passed[place])
+        if window.recounted:
+            group.lines += lines_of(self._policy.passed, [[value] for value in read.passed], 1)
 
     def add_series(self, window: WindowRecords, batch: str | None, series: Series) -> None:
         """Count released records as `add` does, together where nothing is wrong with any of them."""
@@ -91,9 +107,12 @@ class WindowAudit:
             self._group(window, batch, key, quasi)
         for key, count in Counter(read.keys).items():
             window.groups[key].records += count
-        for place, values in enumerate(read.sensitive):
-            for key, value in zip(read.keys, values, strict=True):
-                window.groups[key].shown[place].add(value)
+        for number, place in enumerate(self._places):
+            for key, value in zip(read.keys, read.passed[place], strict=True):
+                window.groups[key].shown[number].add(value)
+        if window.recounted:
+            for key, line in zip(read.keys, lines_of(self._policy.passed, read.passed, len(series)), strict=True):
+                window.groups[key].lines.append(line)
 
     def _group(self, window: WindowRecords, batch: str | None, key: bytes, quasi: Sequence[Any]) -> _Group:
         """Return the records of a published tuple, whose values are looked at when the first one comes."""
@@ -136,10 +155,31 @@ class WindowAudit:
             if key not in window.groups and certificate.classes[number].records:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=0)
         self._compare_values(window, certificate)
+        self._compare_contents(window, certificate, certified)
         if window.records < certificate.released:
             self._findings.add(Kind.NO_RECORDS, batch, count=certificate.released - window.records)
         if window.records > certificate.released:
             self._findings.add(Kind.EXTRA_RECORDS, batch, count=window.records - certificate.released)
+
+    def recounts(self, certificate: Certificate) -> bool:
+        """Return whether a certificate's digests can be compared: the key is at hand if they need one."""
+        keyed, key = certificate.digests == "keyed", self._key is not None
+        if key and not keyed:
+            self._findings.add(Kind.DIGESTS_WITHOUT_KEY, certificate.batch)
+        known = self._values is not None and certificate.digests is not UNSET
+        return known and (key or not keyed)
+
+    def _compare_contents(
+        self, window: WindowRecords, certificate: Certificate, certified: Mapping[bytes, int]
+    ) -> None:
+        """Hash what passes of each class's records again, except where size or records are at fault already."""
+        key = self._key.hashed if self._key is not None and certificate.digests == "keyed" else b""
+        for published, number in certified.items() if window.recounted else ():
+            group, one = window.groups.get(published), certificate.classes[number]
+            if group is None or group.accused or group.records != one.records:
+                continue
+            if content_digest(certificate.batch, published, group.lines, key) != one.digest:
+                self._findings.add(Kind.WRONG_DIGEST, certificate.batch, number)
 
     def count_alone(self, window: WindowRecords, batch: str | None) -> None:
         """Note what is wrong with the classes of a window that has no certificate."""

@@ -13,6 +13,7 @@ from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.criteria import Criteria
 
 
@@ -45,7 +46,7 @@ def warm_up(policy: Policy) -> None:
         sealed += engine.add(batch.take(rows[-1:]), now)
         rest = engine.seal(now)
         for window in [*sealed, *([rest] if rest else [])]:
-            closer.release(window, draws)
+            class_digests(closer.release(window, draws), policy, "")
 
 
 def warm_up_first_half(policy: Policy) -> None:

@@ -4,16 +4,43 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.keys import bytes_keys
+from stream_anon.microdata.keys import PADDING, bytes_keys
 
 Payload = Sequence[Any]
 Rows = slice | NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spellings:
+    """The JSON of the passing values of n rows with p fields each, as the encoder writes it.
+
+    Parameters
+    ----------
+    text
+        All of them, and `PADDING`.
+    starts, stops
+        int64[m], where each value stands in it.
+    places
+        int64[p, n], which of these each row has in each field.
+    """
+
+    text: bytes
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, text: bytes, stops: NDArray[np.int64], places: NDArray[np.int64]) -> Self:
+        """Return values that follow each other without gaps."""
+        starts = np.concatenate([np.zeros(1, np.int64), stops[:-1]])[: len(stops)]
+        return cls(text + PADDING, starts, stops, places)
 
 
 class PackedPayload(Sequence[Any]):
@@ -34,6 +61,10 @@ class PackedPayload(Sequence[Any]):
     @abstractmethod
     def keys(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a key of the value of each field and row; see `payload_keys`."""
+
+    @abstractmethod
+    def spellings(self) -> Spellings:
+        """Return the JSON of the values; O(values)."""
 
 
 def taken(payload: Payload, rows: Rows) -> Payload:
@@ -75,3 +106,18 @@ def payload_keys(payload: Payload, fields: int, key: NDArray[np.int64]) -> NDArr
 def value_keys(values: Sequence[Any], key: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a key for each value that passes, of its JSON; int64[n]."""
     return bytes_keys(list(map(msgspec.json.encode, values)), key)
+
+
+def spellings(payload: Payload, fields: int) -> Spellings:
+    """Return the JSON of the values of each of the fields that pass; O(values)."""
+    if isinstance(payload, PackedPayload):
+        return payload.spellings()
+    text, stops = spelled([value for row in payload for value in row] if fields else [])
+    places = np.arange(len(stops), dtype=np.int64).reshape(len(payload), fields).T
+    return Spellings.of(text, stops, places)
+
+
+def spelled(values: Sequence[Any]) -> tuple[bytes, NDArray[np.int64]]:
+    """Return the JSON of values without gaps, and where each ends."""
+    texts = list(map(msgspec.json.encode, values))
+    return b"".join(texts), np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))

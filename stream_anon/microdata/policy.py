@@ -22,6 +22,7 @@ from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.members import check_shape, shaped
 from stream_anon.microdata.output.shape import Shape
 
@@ -209,6 +210,8 @@ class Policy:
         Differences between two spellings of an id that do not make two individuals; in their order.
     shape
         How released records are written; files of cells are natural in any case.
+    digest_key
+        What the digests of released classes are made by; without it anybody can make them.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -230,6 +233,7 @@ class Policy:
     method: MethodChoice | None = None
     shields: tuple[Shield, ...] = ()
     shape: Shape = Shape.NATURAL
+    digest_key: DigestKey | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))

@@ -183,7 +183,7 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
     tuples: dict[bytes, tuple[Any, ...]] = {}
     places: dict[bytes, int] = {}
     classes: list[int] = []
-    sensitive: dict[str, list[object]] = {own.name: [] for own in policy.attributes if isinstance(own, Sensitive)}
+    passed: dict[str, list[object]] = {own.name: [] for own in policy.passed}
     with released_records(path, policy) as records:
         for number, record in enumerate(records, start=1):
             if record is None:
@@ -192,7 +192,7 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
             counts[read.key] += 1
             tuples.setdefault(read.key, read.quasi)
             classes.append(places.setdefault(read.key, len(places)))
-            for column, value in zip(sensitive.values(), read.sensitive, strict=True):
+            for column, value in zip(passed.values(), read.passed, strict=True):
                 column.append(value)
             if book is not None:
                 label = book.of_record(record)
@@ -208,4 +208,5 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
         labels = np.zeros((len(boxes), len(book)), np.int64)
         for (key, label), count in labelled.items():
             labels[places[key], label] = count
+    sensitive = {own.name: passed[own.name] for own in policy.passed if isinstance(own, Sensitive)}
     return Released(str(path), boxes, labels, np.array(classes, np.int64), sensitive)

@@ -2,7 +2,7 @@
 
 A certificate is JSON in one or more parts of one shape. Every part repeats the head and holds a stretch of the
 input ranges and of the classes, in order; `part` counts from 1 to `parts`. It names places and generalized
-values, never a person's value of a field that passes, and never an individual.
+values, and of the fields that pass a digest, never a person's value; and never an individual.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
+from stream_anon.privacy.content_digests import class_digests
 
 SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
@@ -26,6 +27,7 @@ PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, a
 BATCH_PATTERN = r"^[0-9a-f]{1,64}$"
 TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|\+00:00)$"
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
+CONTENT_PATTERN = r"^[0-9a-f]{64}$"
 NAME_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 TOPIC_ID_PATTERN = r"^[0-9A-Za-z_-]{1,64}$"
 MOST_COUNT = 2**53  # beyond, JSON readers round, and sums with floats may overflow
@@ -34,6 +36,7 @@ Delivery: TypeAlias = Literal["exactly-once", "at-least-once", "file"]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_COUNT)]
 AtLeastTwo: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=MOST_COUNT)]
 Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)]
+ContentDigest: TypeAlias = Annotated[str, msgspec.Meta(pattern=CONTENT_PATTERN)]
 ConditionName: TypeAlias = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, max_length=100)]
 TopicId: TypeAlias = Annotated[str, msgspec.Meta(pattern=TOPIC_ID_PATTERN)]
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -54,12 +57,16 @@ class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 
 
 class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One equivalence class: its size, its published values by attribute name, its mean NCP."""
+    """One equivalence class: its size, its published values by attribute name, its mean NCP.
+
+    `digest` is of its released records; see `content_digests`.
+    """
 
     records: Count
     individuals: Count
     values: dict[str, Any]
     ncp: Share
+    digest: ContentDigest | msgspec.UnsetType = msgspec.UNSET  # absent from the first certificates of version 2
 
 
 class AskedRecursion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,6 +226,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Absent from the first certificates of version 2.
     individual: StatedIndividual | msgspec.UnsetType = msgspec.UNSET
     terms: Terms | msgspec.UnsetType = msgspec.UNSET
+    digests: Literal["plain", "keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes: by a secret key or not
 
 
 @dataclass(frozen=True)
@@ -279,9 +287,13 @@ def certificate_parts(
     Only a single class whose values alone fill a part can exceed that: it cannot be cut.
     """
     head = _head(release, policy, frame)
-    room = part_bytes - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
     ranges = [CertifiedRange(*place, frame.topic_ids.get(place[0])) for place in frame.inputs]
-    items: list[_Item] = [*ranges, *_classes(release, policy)]
+    classes = _classes(release, policy, frame.batch)
+    whole = msgspec.json.encode(msgspec.structs.replace(head, inputs=ranges, classes=classes))
+    if len(whole) < part_bytes:
+        return [whole]
+    room = part_bytes - len(msgspec.json.encode(head)) - 32  # 32: the digits of part and parts
+    items: list[_Item] = [*ranges, *classes]
     stretches = list(_stretches(items, room))
     return [
         msgspec.json.encode(
@@ -408,6 +420,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         ignored=ignored or msgspec.UNSET,
         individual=individual_of(policy),
         terms=terms_of(policy),
+        digests="plain" if policy.digest_key is None else "keyed",
     )
 
 
@@ -470,18 +483,19 @@ def _achieved(release: Release, policy: Policy) -> Achieved:
     )
 
 
-def _classes(release: Release, policy: Policy) -> list[CertifiedClass]:
+def _classes(release: Release, policy: Policy, batch: str) -> list[CertifiedClass]:
     classes = release.classes
     names = [attribute.name for attribute in policy.quasi_identifiers]
     tuples: Iterator[tuple[Published, ...]] = zip(*classes.values, strict=True)
     return [
         # A mean of values between 0 and 1 may leave that range by a rounding.
-        CertifiedClass(records, individuals, dict(zip(names, values, strict=True)), min(1.0, ncp))
-        for records, individuals, values, ncp in zip(
+        CertifiedClass(records, individuals, dict(zip(names, values, strict=True)), min(1.0, ncp), digest)
+        for records, individuals, values, ncp, digest in zip(
             classes.records.tolist(),
             classes.individuals.tolist(),
             tuples,
             classes.ncp.mean(axis=0).tolist(),
+            class_digests(release, policy, batch),
             strict=True,
         )
     ]

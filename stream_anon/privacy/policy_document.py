@@ -43,6 +43,7 @@ NO_PROMISE = frozenset(
         "engine",
         "revision",
         "digest",
+        "digest_key",
         "weight",
         "accept_linkable",
         "accept_missing",

@@ -136,6 +136,9 @@ Records of a CSV file are `natural` in any case. A change of it changes no promi
     """natural writes each value as short as it can be: a number, an interval or `"*"`. typed gives each attribute
     one type: numbers and dates are objects with `min` and `max`, other values texts, sets lists of texts. flat is
     typed without objects, for tables: `age_min` and `age_max`, and `patient_age` for the `age` of `patient`."""
+    digest_key_file: Annotated[str, Field(min_length=1)] | None = None
+    """A file with a secret of 16 bytes or more, relative to this one. The digests of classes in certificates are
+    made by it, so that nobody else can make one. See [output.md](output.md#digests)."""
 
 
 class HttpSettings(Section):

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
+from stream_anon.adapters.secret_files import SecretError, secret_of
 from stream_anon.adapters.tables.small_texts import read_numbered_table
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import (
@@ -34,6 +35,7 @@ from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.ids import Normalization, in_order
+from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
 from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAINS, AttributeSettings
@@ -51,8 +53,21 @@ def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) 
     return build_policy(load_settings(path, overrides), path)
 
 
-def build_policy(settings: Settings, place: Path) -> Policy:
-    """Return the policy of validated settings; hierarchy files are relative to the folder of `place`."""
+def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) -> Policy:
+    """Return the policy of validated settings.
+
+    Parameters
+    ----------
+    place
+        The settings file: what it names is relative to its folder.
+    with_secrets
+        Whether a key of digests is read. A release without it would have other digests than its settings ask for.
+
+    Raises
+    ------
+    SettingsError, InputError
+        If settings contradict each other, or a file that they name cannot be read.
+    """
     digest = hashlib.sha256()
     digest.update(json.dumps(hashed_settings(settings), sort_keys=True).encode())
     chosen = settings.engine
@@ -90,6 +105,7 @@ def build_policy(settings: Settings, place: Path) -> Policy:
             shields=tuple(Shield(tuple(given.attributes), given.k) for given in settings.privacy.shields),
             method=None if settings.method is None else settings.method.choice(),
             shape=Shape(settings.output.shape),
+            digest_key=_digest_key(settings.output.digest_key_file, place) if with_secrets else None,
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
@@ -129,6 +145,16 @@ def _on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> 
         attribute.at_level(levels.get(attribute.name, 0)) if isinstance(attribute, QuasiIdentifier) else attribute
         for attribute in attributes
     )
+
+
+def _digest_key(file: str | None, place: Path) -> DigestKey | None:
+    """Return the key of digests; the message of an error holds nothing of it."""
+    if file is None:
+        return None
+    try:
+        return DigestKey((secret_of(None, place.parent / file) or "").encode())
+    except (SecretError, ValueError) as error:
+        raise SettingsError("output.digest_key_file", str(error), str(place.parent / file)) from None
 
 
 def _bound(given: int | str | None) -> RecordBound | None:

@@ -93,20 +93,22 @@ def release_of(
     for group in groups:
         published = [_publish(qi, [record.get(qi.name) for record in group]) for qi in policy.quasi_identifiers]
         merged.setdefault(repr([one[2] for one in published]), (published, []))[1].extend(group)
-    payload = [record for _, group in merged.values() for record in group]
+    names = [attribute.name for attribute in policy.passed]
+    kept = [record for _, group in merged.values() for record in group]
+    payload = [tuple(record.get(name) for name in names) for record in (*kept, *unplaced)]
     class_of_row = np.repeat(np.arange(len(merged)), [len(group) for _, group in merged.values()])
     class_of_row = np.concatenate([class_of_row, np.full(len(unplaced), SUPPRESSED)]).astype(np.int32)
     classes = _classes(policy, list(merged.values()))
     suppressed = {Suppression.UNPLACED: len(unplaced), Suppression.OVER_LIMIT: over_limit}
     lost = len(unplaced) + over_limit
-    judged = len(payload) + lost
+    judged = len(kept) + lost
     total = float((classes.ncp.mean(axis=0) * classes.records).sum()) + lost if len(classes) else float(lost)
     rejects = Rejects.of([(int(reason), NO_ATTRIBUTE, 0, i) for i, reason in enumerate(rejected)])
     return Release(
         classes=classes,
         class_of_row=class_of_row,
-        order=np.random.default_rng(seed).permutation(len(payload)),
-        payload=[*payload, *unplaced],
+        order=np.random.default_rng(seed).permutation(len(kept)),
+        payload=payload,
         suppressed=suppressed,
         rejects=rejects,
         ranges=tuple(ranges or [InputRange(0, 0, judged + len(rejects))]),
@@ -127,10 +129,11 @@ def release_of(
 def released_records(release: Release, policy: Policy) -> list[dict[str, Any]]:
     """Return the released records in the order in which they are published, paths nested."""
     names = [qi.name for qi in policy.quasi_identifiers]
+    passed = [attribute.name for attribute in policy.passed]
     records = []
     for row in release.order.tolist():
         number = int(release.class_of_row[row])
-        source: Any = release.payload[row]
+        source = dict(zip(passed, release.payload[row], strict=True))
         record: dict[str, Any] = {}
         for attribute in policy.published:
             inner = record
@@ -138,7 +141,7 @@ def released_records(release: Release, policy: Policy) -> list[dict[str, Any]]:
                 inner = inner.setdefault(key, {})
             quasi = attribute.name in names
             inner[attribute.path[-1]] = (
-                release.classes.values[names.index(attribute.name)][number] if quasi else source.get(attribute.name)
+                release.classes.values[names.index(attribute.name)][number] if quasi else source[attribute.name]
             )
         records.append(record)
     return records

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.coding import Passed
-from stream_anon.microdata.payload import PackedPayload, Rows, value_keys
+from stream_anon.microdata.payload import PackedPayload, Rows, Spellings, spelled, value_keys
 
 
 class PassedColumns(PackedPayload):
@@ -96,6 +96,12 @@ class PassedColumns(PackedPayload):
         for field, values in enumerate(self.values):
             keys[field] = value_keys(values.tolist(), key)[self.places[field]]
         return keys
+
+    def spellings(self) -> Spellings:
+        """Return the JSON of the values."""
+        text, stops = spelled([value for values in self.values for value in values.tolist()])
+        firsts = np.cumsum([0, *map(len, self.values)])[: len(self.values), None]
+        return Spellings.of(text, stops, self.places + firsts)
 
 
 def columns_of(payload: Sequence[Any], rows: NDArray[np.int64], fields: int) -> Sequence[tuple[Sequence[Any], Any]]:

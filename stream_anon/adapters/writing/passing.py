@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.keys import keys_of_spans
-from stream_anon.microdata.payload import PackedPayload, Rows
+from stream_anon.microdata.payload import PackedPayload, Rows, Spellings
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -153,3 +153,8 @@ class PassedTexts(Spans, PackedPayload):
     def keys(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a key of the value of each field and row; see `payload_keys`."""
         return keys_of_spans(self.text.tobytes(), self.ends.ravel(), key).reshape(self.ends.shape).T
+
+    def spellings(self) -> Spellings:
+        """Return the JSON of the values."""
+        places = np.arange(self.ends.size, dtype=np.int64).reshape(self.ends.shape).T
+        return Spellings.of(self.text.tobytes(), self.ends.ravel(), places)

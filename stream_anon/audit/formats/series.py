@@ -76,13 +76,13 @@ class ReadSeries:
         Of each record its published tuple as JSON.
     tuples
         The values of each published tuple, by its JSON, in the order of their first records.
-    sensitive
-        Of each sensitive attribute the values of all records.
+    passed
+        Of each attribute that passes the values of all records.
     """
 
     keys: Sequence[bytes]
     tuples: Mapping[bytes, tuple[Any, ...]]
-    sensitive: Sequence[Sequence[Any]]
+    passed: Sequence[Sequence[Any]]
 
 
 class DecodedSeries:

@@ -30,6 +30,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of
 from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
 LEAD = 7_200.0 + SLACK
@@ -131,7 +132,7 @@ def audit_files(
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(policy_path, wanted.overrides)
-    policy = as_written(build_policy(settings, policy_path), released_format(output))
+    policy = as_written(_policy_of(settings, policy_path), released_format(output))
     with ExitStack() as stack:
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
         parts = _counted(bare_lines(proof, certificates), wanted)
@@ -156,10 +157,16 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(config, wanted.overrides)
-    kafka, policy = kafka_of(settings), build_policy(settings, config)
+    kafka, policy = kafka_of(settings), _policy_of(settings, config)
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         verdict = asyncio.run(audit_committed(kafka, policy, wanted))
     return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()))
+
+
+def _policy_of(settings: Settings, place: Path) -> Policy:
+    """Return the policy of a settings file, without the key of digests where the auditor does not have it."""
+    file = settings.output.digest_key_file
+    return build_policy(settings, place, with_secrets=file is not None and (place.parent / file).exists())
 
 
 async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:

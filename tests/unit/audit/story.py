@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from stream_anon.audit.audit import audit_in_order
@@ -20,9 +21,15 @@ Records = list[list[dict[str, Any]]]
 
 
 class Story:
-    """Three windows of one worker over two partitions, as decoded JSON that a test may break."""
+    """Three windows of one worker over two partitions, as decoded JSON that a test may break.
 
-    def __init__(self, policy: Policy) -> None:
+    Parameters
+    ----------
+    more
+        Returns what further fields hold for each person, by number.
+    """
+
+    def __init__(self, policy: Policy, more: Callable[[int], dict[str, Any]] = lambda _: {}) -> None:
         self.policy = policy
         self.certificates: Certificates = []
         self.records: Records = []
@@ -37,7 +44,7 @@ class Story:
         for number, window in enumerate(groups, start=1):
             release = release_of(
                 policy,
-                window,
+                [[person | more(person["visits"]) for person in group] for group in window],
                 unplaced=ward_people(2, first=90),
                 over_limit=1,
                 rejected=[Reason.OUT_OF_RANGE, Reason.MALFORMED],

@@ -58,18 +58,18 @@ def _home(**changes: Any) -> dict[str, Any]:
     return RECORD | {"home": RECORD["home"] | changes}
 
 
-def test_a_right_record_gives_its_tuple_and_its_sensitive_values() -> None:
+def test_a_right_record_gives_its_tuple_and_the_values_that_pass() -> None:
     read, problems = ReleasedRecordReader(POLICY).read(RECORD)
     assert problems == []
-    assert (read.key, read.quasi, read.sensitive) == (b'["a","b"]', ("a", "b"), (1.5, "flu"))
+    assert (read.key, read.quasi, read.passed) == (b'["a","b"]', ("a", "b"), (1.5, "flu", True, 3))
     only = Policy(ATTRIBUTES, 2, "id", diversity={"illness": Diversity(2)})
-    assert ReleasedRecordReader(only).read(RECORD)[0].sensitive == (1.5, "flu"), "with a criterion or without"
+    assert ReleasedRecordReader(only).read(RECORD)[0].passed == (1.5, "flu", True, 3), "with a criterion or without"
 
 
 def test_missing_values_are_values_and_missing_fields_are_not() -> None:
     nothing = _with(sex=None, illness=None, paid=None, visits=None) | {"home": {"city": None, "income": None}}
     read, problems = ReleasedRecordReader(POLICY).read(nothing)
-    assert (problems, read.quasi, read.sensitive) == ([], (None, None), (None, None))
+    assert (problems, read.quasi, read.passed) == ([], (None, None), (None, None, None, None))
     for name in ("sex", "illness", "visits"):
         assert _problems({k: v for k, v in RECORD.items() if k != name}) == [(Kind.MISSING_FIELD, name)]
     assert _problems(_with(home={"city": "a"})) == [(Kind.MISSING_FIELD, "home.income")]
@@ -93,7 +93,7 @@ def test_missing_values_are_values_and_missing_fields_are_not() -> None:
 def test_what_passes_has_its_declared_type(name: str, value: object, right: bool) -> None:
     assert _problems(_with(**{name: value})) == ([] if right else [(Kind.WRONG_TYPE, name)])
     read, _ = ReleasedRecordReader(POLICY).read(_with(illness=3))
-    assert read.sensitive == (1.5, None)
+    assert read.passed[:2] == (1.5, None)
 
 
 def test_numbers_are_integers_or_decimals() -> None:

@@ -32,7 +32,7 @@ from stream_anon.privacy.certificate import (
 )
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
-ADDED_BY_VERSION_2 = {"revision", "missing", "accepted", "promises", "individual", "terms"}
+ADDED_BY_VERSION_2 = {"revision", "missing", "accepted", "promises", "individual", "terms", "digests"}
 
 
 @pytest.fixture
@@ -134,9 +134,9 @@ def _many(policy: Policy, classes: int, partitions: int) -> Release:
             np.repeat(one.individuals, classes),
             np.repeat(one.ncp, classes, axis=1),
         ),
-        class_of_row=few.class_of_row,
-        order=few.order,
-        payload=few.payload,
+        class_of_row=np.repeat(np.arange(classes, dtype=np.int32), 3),
+        order=np.arange(3 * classes, dtype=np.int64),
+        payload=list(few.payload) * classes,
         suppressed={},
         rejects=Rejects.of([]),
         ranges=tuple(InputRange(i, 0, 3) for i in range(partitions)),

@@ -139,7 +139,7 @@ def test_records_without_a_fault_are_read_together(shape: Shape) -> None:
     one_by_one = [reader.read(record)[0] for record in records]
     assert list(read.keys) == [one.key for one in one_by_one]
     assert read.tuples == {one.key: one.quasi for one in one_by_one}
-    assert list(zip(*read.sensitive, strict=True)) == [one.sensitive for one in one_by_one]
+    assert list(zip(*read.passed, strict=True)) == [one.passed for one in one_by_one]
 
 
 CELLS = st.sampled_from(

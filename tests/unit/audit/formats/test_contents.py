@@ -1,0 +1,206 @@
+"""What an audit sees by the digests of classes, and what it does not accuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stream_anon.audit.audit import Audit, audit_in_order
+from stream_anon.audit.formats.contents import lines_of
+from stream_anon.audit.records import decode_record
+from stream_anon.audit.verdict import Kind, Verdict, Violation
+from stream_anon.microdata.attributes import Insensitive, ScalarType
+from stream_anon.microdata.output.digest_key import DigestKey
+from stream_anon.microdata.policy import Policy
+from tests.support.releases import ward_policy
+from tests.unit.audit.story import Records, Story, encode, kinds
+
+KEY = DigestKey(b"a secret of the controller")
+FIRST, SECOND = f"{1:032x}", f"{2:032x}"
+
+
+def _policy(**changes: Any) -> Policy:
+    plain = ward_policy()
+    tags = Insensitive("tags", ScalarType.STRING, many=True)
+    dose = Insensitive("dose", ScalarType.NUMBER)
+    return replace(plain, attributes=(*plain.attributes, tags, dose), **changes)
+
+
+def _story(policy: Policy) -> Story:
+    """Return windows of records with a list and a number, certified as they are."""
+    return Story(policy, lambda i: {"tags": [f"t{i}", "all"], "dose": 2.5 if i % 2 else i})
+
+
+def _classes(records: Records) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a record of each class of the first window, with different results."""
+    flu = next(one for one in records[0] if one["illness"] == "flu")
+    other = next(one for one in records[0] if one["illness"] != "flu" and one["result"] != flu["result"])
+    return flu, other
+
+
+def _exchange(records: Records) -> None:
+    one, other = _classes(records)
+    one["result"], other["result"] = other["result"], one["result"]
+
+
+def _replace_by_a_copy(records: Records) -> None:
+    flu, _ = _classes(records)
+    place = next(i for i, one in enumerate(records[0]) if one["illness"] == "flu" and one is not flu)
+    records[0][place] = dict(flu)
+
+
+BOTH = {(Kind.WRONG_DIGEST, 0), (Kind.WRONG_DIGEST, 1)}
+CHANGES: dict[str, tuple[Callable[[Records], object], set[tuple[Kind, int | None]]]] = {
+    "sensitive values of two classes exchanged": (_exchange, BOTH),
+    "an insensitive value changed": (lambda rs: _classes(rs)[0].update(visits=77), {(Kind.WRONG_DIGEST, 0)}),
+    "an insensitive value taken away": (lambda rs: _classes(rs)[1].update(visits=None), {(Kind.WRONG_DIGEST, 1)}),
+    "a number changed a little": (lambda rs: _classes(rs)[0].update(dose=2.500000001), {(Kind.WRONG_DIGEST, 0)}),
+    "an item of a list removed": (lambda rs: _classes(rs)[0]["tags"].pop(), {(Kind.WRONG_DIGEST, 0)}),
+    "an item added": (lambda rs: _classes(rs)[0]["tags"].append("new"), {(Kind.WRONG_DIGEST, 0)}),
+    "an item twice": (lambda rs: _classes(rs)[0]["tags"].append("all"), {(Kind.WRONG_DIGEST, 0)}),
+    "all items removed": (lambda rs: _classes(rs)[1]["tags"].clear(), {(Kind.WRONG_DIGEST, 1)}),
+    "a record replaced by a copy of another": (_replace_by_a_copy, {(Kind.WRONG_DIGEST, 0)}),
+    "a value of half a surrogate pair": (
+        lambda rs: _classes(rs)[1].update(tags=["\ud800"]),
+        {(Kind.WRONG_DIGEST, 1)},
+    ),
+    "the records in another order": (lambda rs: rs[0].reverse(), set()),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("key", [None, KEY])
+def test_a_changed_record_is_found_in_its_class(change: str, key: DigestKey | None) -> None:
+    story = _story(_policy(digest_key=key))
+    changing, expected = CHANGES[change]
+    changing(story.records)
+    verdict = _verdict(story)
+    assert {(one.kind, one.number) for one in verdict.violations} - _shown(verdict) == expected
+    assert {one.batch for one in verdict.violations} <= {FIRST}
+    assert verdict.counts.recounted == 3
+
+
+def _shown(verdict: Verdict) -> set[tuple[Kind, int | None]]:
+    """Return what sensitive values show besides: an exchange may leave a class with too few of them."""
+    besides = {Kind.TOO_FEW_VALUES, Kind.WRONG_ACHIEVED_L}
+    return {(one.kind, one.number) for one in verdict.violations if one.kind in besides}
+
+
+def _verdict(story: Story, policy: Policy | None = None) -> Verdict:
+    flat = [record for window in story.records for record in window]
+    return audit_in_order(policy or story.policy, story.parts(), flat)
+
+
+def test_a_record_that_is_away_or_too_many_is_a_matter_of_size_alone() -> None:
+    story = _story(_policy())
+    del story.records[2:], story.certificates[2:]
+    taken = story.records[1].pop()
+    assert kinds(_verdict(story)) == {Kind.WRONG_CLASS_SIZE, Kind.NO_RECORDS}
+    story.records[1] += [taken, dict(taken)]
+    assert Kind.WRONG_DIGEST not in kinds(_verdict(story))
+
+
+def test_a_record_that_is_accused_by_itself_is_not_accused_again() -> None:
+    story = _story(_policy())
+    story.records[0][0]["visits"] = "many"
+    assert kinds(_verdict(story)) == {Kind.WRONG_TYPE}
+
+
+def test_digests_of_classes_cannot_be_exchanged_with_their_values() -> None:
+    story = _story(_policy(digest_key=KEY))
+    one, other = story.certificates[0]["classes"]
+    one["digest"], other["digest"] = other["digest"], one["digest"]
+    assert {(v.kind, v.number) for v in _verdict(story).violations} == BOTH
+
+
+def test_a_class_whose_digest_was_taken_away_is_accused() -> None:
+    story = _story(_policy())
+    del story.certificates[0]["classes"][1]["digest"]
+    assert _verdict(story).violations == (Violation(Kind.WRONG_DIGEST, FIRST, 1),)
+
+
+def test_a_record_may_be_spelled_in_any_way() -> None:
+    story = _story(_policy())
+    spelled = []
+    for window in story.records:
+        for record in window:
+            turned = dict(reversed(record.items()))
+            text = json.dumps(turned, indent=2, ensure_ascii=True).replace('"fine"', '"\\u0066ine"')
+            assert text.encode() != encode(record)
+            spelled.append(decode_record(text.replace('"dose": 2.5', '"dose": 25e-1').encode()))
+    verdict = audit_in_order(story.policy, story.parts(), spelled)
+    assert verdict.clean
+    assert verdict.counts.recounted == 3
+
+
+def test_typed_formats_say_the_same_as_json() -> None:
+    passed = (
+        Insensitive("a", ScalarType.NUMBER),
+        Insensitive("b", ScalarType.NUMBER, many=True),
+        Insensitive("c", ScalarType.STRING),
+        Insensitive("d", ScalarType.STRING, many=True),
+        Insensitive("e", ScalarType.INTEGER),
+    )
+    json_rows = [
+        (3, [1, 2.5], "", [], 10**20),
+        (2**53 + 1, None, "x", ["", "y"], 0),
+        (10**20, None, "x", None, 0),
+        (-0.0, [2**53], None, None, None),
+    ]
+    typed_rows = [
+        (3.0, [1.0, 2.5], None, None, 10**20),
+        (2.0**53, None, "x", ["", "y"], 0),
+        (1e20, None, "x", None, 0),
+        (0, [2.0**53], "", [], None),
+    ]
+    one, other = (list(zip(*rows, strict=True)) for rows in (json_rows, typed_rows))
+    assert lines_of(passed, one, 3) == lines_of(passed, other, 3)
+    assert lines_of((), (), 2) == [b"[]", b"[]"]
+
+
+def test_keyed_digests_are_compared_by_those_who_have_the_key() -> None:
+    story = _story(_policy(digest_key=KEY))
+    _exchange(story.records)
+    assert {(one.kind, one.number) for one in _verdict(story).violations} >= BOTH
+    without = _verdict(story, _policy())
+    assert (kinds(without) - {Kind.TOO_FEW_VALUES, Kind.WRONG_ACHIEVED_L}, without.counts.recounted) == (set(), 0)
+    another = _policy(digest_key=DigestKey(b"the secret of somebody else"))
+    assert kinds(_verdict(_story(_policy(digest_key=KEY)), another)) == {Kind.WRONG_DIGEST}
+
+
+@pytest.mark.parametrize("digests", ["plain", None])
+def test_who_has_a_key_accuses_digests_that_anybody_can_make(digests: str | None) -> None:
+    story = _story(_policy())
+    for certificate in story.certificates:
+        if digests is None:
+            del certificate["digests"]
+    assert kinds(_verdict(story, _policy(digest_key=KEY))) == {Kind.DIGESTS_WITHOUT_KEY}
+
+
+def test_certificates_without_digests_are_audited_as_before() -> None:
+    story = _story(_policy())
+    for certificate in story.certificates:
+        del certificate["digests"]
+        for one in certificate["classes"]:
+            del one["digest"]
+    story.records[0][0]["visits"] = 77
+    verdict = _verdict(story)
+    assert verdict.clean
+    assert verdict.counts.recounted == 0
+
+
+def test_a_window_whose_records_came_before_their_certificate_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    for held, recounted in ((200_000, 1), (3, 0)):  # what is not held is counted at once
+        monkeypatch.setattr("stream_anon.audit.audit._MOST_HELD", held)
+        story = _story(_policy())
+        audit = Audit(story.policy)
+        for record in story.records[0]:
+            audit.add_record(FIRST, record)
+        audit.add_part(story.parts()[0])
+        verdict = audit.finish()
+        assert Kind.WRONG_DIGEST not in kinds(verdict)
+        assert verdict.counts.recounted == recounted

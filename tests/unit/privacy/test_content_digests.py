@@ -1,0 +1,168 @@
+"""The digests of classes: what they tell apart, and what makes no difference."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.adapters.tables.passed_columns import PassedColumns
+from stream_anon.adapters.writing.passing import PassedTexts
+from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.output.digest_key import DigestKey
+from stream_anon.microdata.payload import Payload
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import SUPPRESSED, Classes, Release, release_without_window
+from stream_anon.privacy.content_digests import class_digests
+from stream_anon.privacy.policy_document import PolicyDocument
+
+BATCH = "ab" * 16
+POLICY = Policy(
+    (
+        QuasiIdentifier("city", CategoricalDomain(Hierarchy.flat(["a", "b"]))),
+        Sensitive("illness", ScalarType.STRING),
+        Insensitive("dose", ScalarType.NUMBER),
+        Insensitive("tags", ScalarType.STRING, many=True),
+    ),
+    2,
+    "every-record",
+)
+Row = tuple[Any, ...]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+DOSES = st.one_of(
+    st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x % 1)
+)
+ROWS = st.tuples(
+    st.none() | TEXTS.filter(bool),
+    st.none() | DOSES,
+    st.none() | st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+)
+
+
+def _release(rows: Sequence[Row], own: Sequence[int], payload: Payload | None = None) -> Release:
+    class_of_row = np.array(own, np.int32)
+    order = np.flatnonzero(class_of_row != SUPPRESSED)[::-1].astype(np.int64)
+    count = int(class_of_row.max(initial=SUPPRESSED)) + 1
+    sizes, bounds = np.bincount(class_of_row[order], minlength=count), np.zeros((1, count), np.int32)
+    classes = Classes(bounds, bounds, [[f"class {i}" for i in range(count)]], sizes, sizes, np.zeros((1, count)))
+    return release_without_window(classes, class_of_row, list(rows) if payload is None else payload, order)
+
+
+def _plain(batch: str, published: str, rows: Sequence[Row], key: bytes = b"") -> str:
+    lines = sorted(json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() for row in rows)
+    head = [f"stream_anon digest 1 {batch}".encode(), json.dumps([published]).encode()]
+    return hashlib.blake2b(b"".join(line + b"\n" for line in (*head, *lines)), digest_size=32, key=key).hexdigest()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([("flu", 1, ("x",)), ("flu", 1, ("x", "y")), ("cold", 2.5, None)]), st.integers(-1, 3)
+        )
+    )
+)
+def test_a_digest_is_the_hash_of_the_sorted_lines_of_a_class(drawn: list[tuple[Row, int]]) -> None:
+    rows, own = [row for row, _ in drawn], [number for _, number in drawn]
+    expected = [
+        _plain(BATCH, f"class {number}", [row for row, of in drawn if of == number])
+        for number in range(max(own, default=-1) + 1)
+    ]
+    assert class_digests(_release(rows, own), POLICY, BATCH) == expected
+
+
+@given(st.lists(ROWS, min_size=1, max_size=9), st.randoms())
+def test_neither_order_nor_the_keeping_of_values_makes_a_difference(rows: list[Row], draws: Any) -> None:
+    own = [0] * len(rows)
+    expected = class_digests(_release(rows, own), POLICY, BATCH)
+    shuffled = draws.sample(rows, len(rows))
+    assert class_digests(_release(shuffled, own), POLICY, BATCH) == expected
+    texts = PassedTexts.of(shuffled, 3)
+    columns = PassedColumns.of([(column, np.arange(len(rows))) for column in zip(*rows, strict=True)], len(rows))
+    for payload in (texts, columns, columns.take(np.arange(len(rows))[::-1])):
+        assert class_digests(_release(rows, own, payload), POLICY, BATCH) == expected
+
+
+@given(st.lists(ROWS, min_size=1, max_size=5), ROWS, st.integers(0, 4))
+def test_another_multiset_of_records_has_another_digest(rows: list[Row], other: Row, place: int) -> None:
+    place %= len(rows)
+    (before,) = class_digests(_release(rows, [0] * len(rows)), POLICY, BATCH)
+    for changed in ([*rows, rows[place]], [*rows, other], [*rows[:place], other, *rows[place + 1 :]]):
+        (after,) = class_digests(_release(changed, [0] * len(changed)), POLICY, BATCH)
+        assert (after == before) is (sorted(map(repr, changed)) == sorted(map(repr, rows)))
+
+
+def test_what_is_suppressed_has_no_part_in_a_digest() -> None:
+    rows = [("flu", 1, None), ("cold", 2, None)]
+    digests = {
+        tuple(class_digests(_release([*rows, secret], [0, 0, SUPPRESSED]), POLICY, BATCH))
+        for secret in [("flu", 1, None), ("gout", 2**70, ("x",))]
+    }
+    assert digests == {tuple(class_digests(_release(rows, [0, 0]), POLICY, BATCH))}
+
+
+def test_a_digest_is_of_one_window_and_one_tuple() -> None:
+    rows = [("flu", 1, None)] * 4
+    release = _release(rows, [0, 0, 1, 1])
+    digests = [*class_digests(release, POLICY, BATCH), *class_digests(release, POLICY, "cd")]
+    assert len(set(digests)) == 4
+
+
+@pytest.mark.parametrize(
+    ("spellings", "count"),
+    [
+        ([2**53, 2**53 + 1], 1),  # which has no double of its own
+        ([2**53 + 2, float(2**53 + 2)], 1),
+        ([10**20, 1e20], 1),
+        ([10**400, 10**400 + 1], 2),
+        ([0.1234567890123456, 0.1234567890123457], 2),
+    ],
+)
+def test_whole_numbers_beyond_doubles_are_hashed_as_doubles(spellings: list[Any], count: int) -> None:
+    for payload in (None, PassedTexts):
+        rows = [[("flu", value, None)] for value in spellings]
+        digests = {
+            class_digests(_release(one, [0], None if payload is None else payload.of(one, 3)), POLICY, BATCH)[0]
+            for one in rows
+        }
+        assert len(digests) == count
+
+
+def test_an_empty_text_or_list_is_hashed_as_a_missing_value() -> None:
+    nothing, empty = class_digests(_release([(None,) * 3], [0]), POLICY, BATCH), ("", None, ())
+    assert class_digests(_release([empty], [0]), POLICY, BATCH) == nothing
+
+
+def test_a_key_makes_other_digests_and_is_not_shown() -> None:
+    rows = [("flu", 1, None), ("cold", 2, None)]
+    key = DigestKey(b"a secret of the controller")
+    keyed = replace(POLICY, digest_key=key)
+    (digest,) = class_digests(_release(rows, [0, 0]), keyed, BATCH)
+    hashed = hashlib.blake2b(b"a secret of the controller").digest()
+    assert digest == _plain(BATCH, "class 0", rows, hashed) != _plain(BATCH, "class 0", rows)
+    assert "secret" not in repr(keyed) + repr(key)
+    assert PolicyDocument.of(keyed) == PolicyDocument.of(POLICY)
+
+
+@pytest.mark.parametrize("length", [0, 15, 64 * 1024 + 1])
+def test_a_key_that_is_too_short_or_too_long_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="16 bytes"):
+        DigestKey(b"x" * length)
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 1000])
+def test_large_classes_and_policies_without_passing_fields_are_hashed_too(records: int) -> None:
+    rows: list[Row] = [(f"{i % 7}", i, None) for i in range(records)]
+    assert class_digests(_release(rows, [0] * records), POLICY, BATCH) == [_plain(BATCH, "class 0", rows)]
+    bare = Policy(POLICY.quasi_identifiers, 2, "every-record")
+    assert class_digests(_release([()] * records, [0] * records), bare, BATCH) == [
+        _plain(BATCH, "class 0", [()] * records)
+    ]
