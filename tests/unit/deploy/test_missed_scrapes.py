@@ -18,11 +18,11 @@ def _values(notation: str) -> list[str]:
     """Return the values of a series one by one; the notation is promtool's, such as `1x2`, `0+5x9` and `_x3`."""
     found = []
     for piece in notation.split():
-        parts = re.fullmatch(r"([\d.]+|NaN|_)([+-][\d.]+)?(?:x(\d+))?", piece)
+        parts = re.fullmatch(r"([\d.]+|NaN|_|stale)([+-][\d.]+)?(?:x(\d+))?", piece)
         assert parts, piece
         value, step, count = parts[1], float(parts[2] or 0), int(parts[3] or 0)
-        if value == "_":
-            found += ["_"] * max(count, 1)
+        if value in ("_", "stale"):
+            found += [value] * max(count, 1)
         else:
             found += [f"{float(value) + number * step:g}" for number in range(count + 1)]
     return found
