@@ -283,6 +283,9 @@ scaleUp:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.digestKey.existingSecret }}
+{{- $_ := set $chosen "OUTPUT__DIGEST_KEY_FILE" "/etc/stream-anon-digest/key" }}
+{{- end }}
 {{- range $name, $value := $chosen }}
 - name: STREAM_ANON__{{ $name }}
   value: {{ $value | quote }}
@@ -339,6 +342,9 @@ scaleUp:
 {{- end }}
 {{- if and $v.drawsKey.existingSecret (default dict $v.settings.engine).draws_key_file }}
 {{- fail "drawsKey.existingSecret: not together with settings.engine.draws_key_file" }}
+{{- end }}
+{{- if and $v.digestKey.existingSecret (default dict $v.settings.output).digest_key_file }}
+{{- fail "digestKey.existingSecret: not together with settings.output.digest_key_file" }}
 {{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}

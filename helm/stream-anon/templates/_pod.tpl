@@ -92,6 +92,12 @@
 - name: registry-tls
   {{- include "stream-anon.certificates" $registry.tls | nindent 2 }}
 {{- end }}
+{{- with .Values.digestKey }}
+{{- if .existingSecret }}
+- name: digest
+  {{- include "stream-anon.secret" (list .existingSecret (dict "key" .key)) | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The Secret of a section `tls`: the authorities, and the client's certificate where it has one. */}}
