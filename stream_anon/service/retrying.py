@@ -12,7 +12,7 @@ from stream_anon.service.events import Away, BrokerAway, BrokerBack, Listener, R
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
-REFUSED_PAUSE = 5.0  # after a window that is read again: nobody sets a clock within seconds
+REFUSED_PAUSE = 5.0  # after refused times: nobody sets a clock within seconds
 CAUSE_EVERY = 10.0  # seconds between two causes of the same absence that are told
 
 _T = TypeVar("_T")

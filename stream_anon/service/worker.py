@@ -373,8 +373,6 @@ class Worker:
         if lost:
             gone = tuple(place(n) for n in sorted(lost))
             self._tell(PartitionsRevoked(gone, taken.gone_rows, len(self._owned)))
-        if lost or not taken.opened:
-            self._reachability.back(Away.DATING)  # what was refused may be published by another worker
         if not self._owned and not self._stands_by:
             self._tell(StandingBy())
         self._stands_by = not self._owned

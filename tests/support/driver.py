@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from stream_anon.service.events import Event
+from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event
 from stream_anon.service.fault_points import At, nowhere
 from stream_anon.service.wiring.building import assemble
 from stream_anon.settings.loading import parse_settings
@@ -118,8 +118,14 @@ class Driver:
         """Let the worker do all that is due now."""
         for _ in range(turns):
             await self.worker.turn()
-        while self.worker._queue.busy and self.sink.gate.is_set():
+        while self.worker._queue.busy and self.sink.gate.is_set() and not self._refused:
             await self.worker.turn()
+
+    @property
+    def _refused(self) -> bool:
+        """Return whether a window waits until somebody sets a clock."""
+        away = [event for event in self.told(BrokerAway) if event.doing is Away.DATING and not event.again]
+        return len(away) > len([event for event in self.told(BrokerBack) if event.doing is Away.DATING])
 
     async def advance(self, seconds: float) -> None:
         """Let the worker do what is due, time pass, and the worker do what is due then."""

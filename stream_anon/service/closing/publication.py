@@ -118,7 +118,7 @@ class Writer:
             return np.empty(0, np.int64)
         return self._codec.larger_than(release, self._room(most, header_of(ANY_BATCH)))
 
-    def write(
+    def write(  # noqa: PLR0913, PLR0917 - all that a window is written of
         self,
         release: Release,
         targets: Targets,
@@ -127,6 +127,7 @@ class Writer:
         previous: str | None,
         topic_ids: Mapping[str, str],
         draws: np.random.Generator,
+        batch: str | None = None,
     ) -> Publication:
         """Return the bytes of a window.
 
@@ -143,9 +144,11 @@ class Writer:
             Kafka's ids of the input topics, as far as known.
         draws
             Choose output partitions; apart from those that formed the classes.
+        batch
+            Its id, if it was written before; else one is drawn.
         """
         opened, closed = times
-        batch = secrets.token_hex(_BATCH_BYTES)
+        batch = batch or secrets.token_hex(_BATCH_BYTES)
         time = int(closed) * 1000
         starts = {places[part.source]: part.start for part in release.ranges}
         ends = {places[part.source]: part.end for part in release.ranges}

@@ -19,12 +19,6 @@ from stream_anon.service.events import Listener, Outcome, WindowAbandoned, Windo
 CANCEL_WITHIN = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Queued:
-    outgoing: OutgoingWindow
-    closing: asyncio.Task[ClosedWindow]  # never cancelled, since its thread cannot be
-
-
 @dataclass(slots=True)
 class _Chain:
     """The digest of the last certificate, which the next one names; abandoned windows keep a chain of their own."""
@@ -34,6 +28,18 @@ class _Chain:
     def add(self, closing: asyncio.Task[ClosedWindow]) -> None:
         if not closing.cancelled() and closing.exception() is None:
             self.last = closing.result().publication.digest
+
+    def rewritten(self, old: str, new: str) -> None:
+        """Note that a certificate was written anew, if no later one has named it."""
+        if self.last == old:
+            self.last = new
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Queued:
+    outgoing: OutgoingWindow
+    closing: asyncio.Task[ClosedWindow]  # never cancelled, since its thread cannot be
+    chain: _Chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ class ClosingQueue:
         self._closing = asyncio.create_task(self._steps.close(outgoing, self._closing, lambda: chain.last))
         self._closing.add_done_callback(self._closed)
         self._closing.add_done_callback(chain.add)
-        self._waiting.append(_Queued(outgoing, self._closing))
+        self._waiting.append(_Queued(outgoing, self._closing, chain))
 
     def _closed(self, closing: asyncio.Task[ClosedWindow]) -> None:
         """Drop the rows of a window that has left; else they would be kept until the next one is full."""
@@ -110,7 +116,10 @@ class ClosingQueue:
         """Begin to publish the next window, if none is being published."""
         if self._publishing is None and self._waiting:
             self._running = self._waiting.popleft()
-            publishing = self._steps.publish(self._running.outgoing, self._running.closing, self._stop)
+            queued = self._running
+            publishing = self._steps.publish(
+                queued.outgoing, queued.closing, self._stop, self._out, queued.chain.rewritten
+            )
             self._publishing = asyncio.create_task(publishing)
 
     async def wait(self, within: float) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 
@@ -109,14 +110,27 @@ class ClosingSteps:
             release, draws = await asyncio.to_thread(self._released, outgoing.window, too_large)
             released = self.clock.monotonic()
             self.first_window.judge(release)
-        # A window is encoded once: every attempt to publish it sends these bytes.
+        # A window is encoded once: every attempt sends these bytes, unless a broker refuses their times.
         async with steps.step(3, "encode"):
-            closed, known = self.clock.wall(), outgoing.topic_ids
-            times = closed - (self.clock.monotonic() - release.opened_at), closed
-            publication = await asyncio.to_thread(
-                self.writer.write, release, outgoing.targets, outgoing.places, times, previous(), known, draws
-            )
-        return ClosedWindow(release, publication, released - begun, self.clock.monotonic() - released)
+            named = previous()
+            publication = await self._written(outgoing, release, named, draws)
+        return ClosedWindow(release, publication, named, draws, released - begun, self.clock.monotonic() - released)
+
+    async def _written(
+        self,
+        outgoing: OutgoingWindow,
+        release: Release,
+        previous: str | None,
+        draws: np.random.Generator,
+        batch: str | None = None,
+    ) -> Publication:
+        """Return the bytes of a window, dated by the clock as it is now."""
+        closed = self.clock.wall()
+        times = closed - (self.clock.monotonic() - release.opened_at), closed
+        places, known = outgoing.places, outgoing.topic_ids
+        return await asyncio.to_thread(
+            self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
+        )
 
     def _released(self, sealed: SealedWindow, too_large: TooLarge) -> tuple[Release, np.random.Generator]:
         """Return what becomes of a window, and draws for where its records go."""
@@ -124,7 +138,12 @@ class ClosingSteps:
         return self.closer.release(window, draws, too_large), places
 
     async def publish(  # noqa: PLR0915 - the steps stand in one function
-        self, outgoing: OutgoingWindow, closing: asyncio.Task[ClosedWindow], stop: asyncio.Event
+        self,
+        outgoing: OutgoingWindow,
+        closing: asyncio.Task[ClosedWindow],
+        stop: asyncio.Event,
+        previous: str | None = None,
+        rewritten: Callable[[str, str], None] | None = None,
     ) -> PublicationResult:
         """Do steps 4 to 10: publish a window exactly once, or not at all.
 
@@ -136,10 +155,23 @@ class ClosingSteps:
             Steps 1 to 3, which may have begun before it was this window's turn. They go on if this is cancelled.
         stop
             Ends pauses early. The caller who sets it cancels this if it takes too long.
+        previous
+            Digest of the certificate before, as it was published in the end.
+        rewritten
+            Called with the digests of this window's certificate before and after it was written anew.
         """
+
+        async def rewrite() -> Publication:
+            anew = await self._written(outgoing, closed.release, previous, closed.draws, publication.batch)
+            if rewritten is not None:
+                rewritten(publication.digest, anew.digest)
+            return anew
+
         pauses, broken, refused, commit = Pauses(stop), False, 0, 0.0
         closed = await asyncio.shield(closing)
         publication = closed.publication
+        if closed.previous != previous:
+            publication = await rewrite()
         begun = self.clock.monotonic()
         while True:
             steps = Steps("closing", self.at)
@@ -181,10 +213,13 @@ class ClosingSteps:
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
                 if unsent and isinstance(error, TimeRefused):
+                    # The same release with other times: were its records read again, the same people would be put
+                    # into other classes at each attempt.
                     self.reachability.away(Away.DATING, text, cause_of(error))
+                    broken = True
                     await pauses.pause(error)
-                    outcome = Outcome.REFUSED
-                    break
+                    publication = await rewrite()
+                    continue
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
                 if unsent and not never:
                     if broken:

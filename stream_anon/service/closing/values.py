@@ -61,10 +61,20 @@ class OutgoingWindow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedWindow:
-    """What steps 1 to 3 make of a window, and how many seconds 1 and 2 took together, and 3."""
+    """What steps 1 to 3 make of a window, and how many seconds 1 and 2 took together, and 3.
+
+    Parameters
+    ----------
+    previous
+        Digest of the certificate that its own one names.
+    draws
+        Chose the output partitions, and choose the same again.
+    """
 
     release: Release
     publication: Publication
+    previous: str | None
+    draws: np.random.Generator
     released: float
     encoded: float
 

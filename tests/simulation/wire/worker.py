@@ -9,6 +9,8 @@ from contextvars import copy_context
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
+
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
@@ -261,4 +263,4 @@ class Worker:
         assert entries is not None
         publication = Publication(batch, (*parcels, entries), starts, ends, "")
         release: Any = SimpleNamespace(gate_seconds=0.0)
-        return ClosedWindow(release, publication, 0.0, 0.0)
+        return ClosedWindow(release, publication, None, np.random.default_rng(0), 0.0, 0.0)
