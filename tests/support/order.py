@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 _FIRST = (
     # With a broker.
     "tests/integration/kafka/test_storm.py::test_a_storm_loses",
+    "tests/integration/kafka/test_three_brokers.py",
     "tests/integration/kafka/test_late_requests.py",
     "tests/integration/kafka/test_flood.py",
     "tests/integration/kafka/test_delay.py",
@@ -68,6 +69,7 @@ _TOGETHER = {
     "tests/integration/kafka/test_panels.py": "the machine",
     "tests/integration/kafka/test_plan.py": "the machine",
     "tests/deploy/test_wheel.py": "the machine",
+    "tests/integration/kafka/test_three_brokers.py": "the machine",
     "tests/integration/test_spark.py": "the machine",
     "tests/integration/kafka/test_debezium.py": "the machine",
 }

@@ -52,8 +52,11 @@ class Stage:
         return f"{self.name}.out"
 
     async def create_topics(self, **more: str) -> None:
+        await self.kafka.create_topic(self.name, PARTITIONS, **more)
+        await self.create_outputs(**more)
+
+    async def create_outputs(self, **more: str) -> None:
         for topic, partitions in (
-            (self.name, PARTITIONS),
             (self.output, 3),
             (f"{self.output}.certificates", 2),
             (f"{self.output}.dead-letters", 1),

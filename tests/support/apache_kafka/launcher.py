@@ -42,6 +42,9 @@ class ApacheKafka:
         Of the cluster, if it is to have further brokers.
     """
 
+    replicas = 1  # of a topic that tests create
+    memory = ("-Xmx768m", "-Xms256m")
+
     def __init__(
         self,
         folder: Path,
@@ -113,7 +116,7 @@ class ApacheKafka:
 
     def _java(self) -> list[str]:
         log4j = self.folder / "log4j2.properties"
-        return [*QUICK, "-Xmx768m", "-Xms256m", f"-Dlog4j2.configurationFile={log4j}", "-cp", JARS.path]
+        return [*QUICK, *self.memory, f"-Dlog4j2.configurationFile={log4j}", "-cp", JARS.path]
 
     def _format(self) -> None:
         lines = {
@@ -184,7 +187,7 @@ class ApacheKafka:
         await admin.start()
         try:
             configs = {key.replace("_", "."): value for key, value in settings.items()}
-            answer = await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=configs)])
+            answer = await admin.create_topics([NewTopic(name, partitions, self.replicas, topic_configs=configs)])
             for _, code, *_ in answer.topic_errors:
                 assert code == 0, f"topic {name} could not be created: {code}"
             for _ in range(100):
@@ -213,7 +216,7 @@ class ApacheKafka:
             await consumer.start()
             await consumer._client._wait_on_metadata(topic)
             places = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic) or ())]
-            ends = await _high_watermarks(self.address, places)
+            ends = await high_watermarks(self.address, places)
             consumer.assign(places)
             records: list[ConsumerRecord] = []
             deadline = time.monotonic() + within
@@ -227,7 +230,7 @@ class ApacheKafka:
             await consumer.stop()
 
 
-async def _high_watermarks(address: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+async def high_watermarks(address: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
     """Return the ends of partitions, what open transactions wrote included."""
     consumer = AIOKafkaConsumer(bootstrap_servers=address, isolation_level="read_uncommitted")
     await consumer.start()

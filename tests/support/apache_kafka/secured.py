@@ -6,6 +6,7 @@ what `allow` gave it.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,16 +32,28 @@ _LISTENERS = {
 
 
 class SecuredKafka(ApacheKafka):
-    """One node, six listeners, all on loopback."""
+    """One node, six listeners, all on loopback.
 
-    def __init__(self, folder: Path, properties: dict[str, str] | None = None) -> None:
-        self.authority = Authority(folder / "certificates", "authority")
+    Parameters
+    ----------
+    authority, identity
+        What the brokers of a cluster have in common; by default, of its own.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        properties: dict[str, str] | None = None,
+        authority: Authority | None = None,
+        identity: uuid.UUID | None = None,
+    ) -> None:
+        self.authority = authority or Authority(folder / "certificates", "authority")
         self.stranger = Authority(folder / "certificates", "stranger")
         self._ports = {name: free_port() for name in _LISTENERS}
         scram = [
             f"--add-scram={kind}=[name={USER},password={PASSWORD}]" for kind in ("SCRAM-SHA-256", "SCRAM-SHA-512")
         ]
-        super().__init__(folder, None, scram)
+        super().__init__(folder, None, scram, identity)
         self._properties = {
             **self._listeners(),
             **self._stores(),

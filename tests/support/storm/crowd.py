@@ -31,6 +31,7 @@ class Crowd:
         self._stage = stage
         self._draws = np.random.default_rng([seed, 1])
         self._rate = rate
+        self.partitions = PARTITIONS
         self.people: list[int] = []  # by serial number
         self.acknowledged: set[int] = set()
         self.refused = 0
@@ -87,7 +88,7 @@ class Crowd:
         waiting = []
         for serial in range(first, first + count):
             value = self._record(serial)
-            partition = int(self._draws.integers(PARTITIONS))
+            partition = int(self._draws.integers(self.partitions))
             waiting.append(asyncio.ensure_future(self._one(producer, value, partition)))
         done, late = await asyncio.wait(waiting, timeout=_SEND_WITHIN)
         for task in late:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from aiokafka import TopicPartition
 from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.fetch import FetchRequest
+from aiokafka.protocol.offset import OffsetRequest
 
 from stream_anon.ports.headers import NO_HEADERS
 from tests.fuzz.batch_targets import wanted_of
 
 _COMMITTED, _WAIT, _MOST_BYTES = 1, 100, 1 << 24
 _WITHIN = 120.0
+_OUT_OF_RANGE, _NOBODY, _EARLIEST = 1, -1, -2
 _LENGTH = struct.Struct(">i")
 
 
@@ -70,6 +72,10 @@ async def _read_partition(client: AIOKafkaClient, topic: str, partition: int, fo
         places = [(topic, [(partition, offset, _MOST_BYTES)])]
         answer = await client.send(leader, FetchRequest(_WAIT, 1, _MOST_BYTES, _COMMITTED, places))
         [(_, [(_, error, end, *_, data)])] = answer.topics
+        if error == _OUT_OF_RANGE:  # retention has deleted what was there
+            offset = await _start_of(client, topic, partition)
+            end = offset + 1
+            continue
         if error:  # the leader has changed
             await client.force_metadata_update()
             end = offset + 1
@@ -85,6 +91,13 @@ async def _read_partition(client: AIOKafkaClient, topic: str, partition: int, fo
             offset = told.after
     if offset:
         found.ends[partition] = offset
+
+
+async def _start_of(client: AIOKafkaClient, topic: str, partition: int) -> int:
+    leader = client.cluster.leader_for_partition(TopicPartition(topic, partition))
+    answer = await client.send(leader, OffsetRequest(_NOBODY, _COMMITTED, [(topic, [(partition, _EARLIEST)])]))
+    [(_, [(_, _, *_, offset)])] = answer.topics
+    return int(offset)
 
 
 def _batches(data: bytes) -> Iterator[bytes]:

@@ -36,11 +36,15 @@ class Life:
         Its records, read when nobody sent any more.
     ended
         Before the first window over the next life was closed, in seconds since the epoch.
+    gone
+        Records that retention deleted before they were released. They are not among `given`, and a range of a
+        certificate may pass over them.
     """
 
     topic_id: str
     given: Sequence[ConsumerRecord | InputRecord]
     ended: float = inf
+    gone: Sequence[InputRecord] = ()
 
 
 @dataclass
@@ -54,7 +58,8 @@ class Verdict:
     lost
         Accepted records of which nothing speaks; also acknowledged ones that are not in the input.
     gone
-        Records that were deleted with their topic before they were released: the last ones of each partition.
+        Records that were deleted before they were released: by retention, or with their topic as the last ones of
+        each partition.
     duplicated
         Releases and dead letters beyond a record's first, and records in the ranges of two certificates.
     under_k
@@ -141,7 +146,8 @@ def judge(
         for record in life.given
     }
     verdict = Verdict(accepted=len(given))
-    verdict.lost += len(acknowledged - {record["serial"] for record in given.values()})
+    deleted = [json.loads(record.value) for life in topics.lives for record in life.gone]
+    verdict.lost += len(acknowledged - {record["serial"] for record in [*given.values(), *deleted]})
     parts = [json.loads(record.value) for record in topics.certificates if "batch" in dict(record.headers)]
     firsts = [part for part in parts if part["part"] == 1]
     verdict.windows = len(firsts)
@@ -178,7 +184,7 @@ def _check_ranges(
     open_spots = given.keys() - times.keys()
     ends = {place: parts[-1][1] for place, parts in ranges.items()}
     gone = {spot for spot in open_spots if spot[0] < len(lives) - 1 and spot[2] >= ends.get(spot[:2], 0)}
-    verdict.gone = len(gone)
+    verdict.gone = len(gone) + sum(len(life.gone) for life in lives)
     verdict.lost += len(open_spots - gone)
     verdict.duplicated += sum(count - 1 for spot, count in times.items() if count > 1 and spot in given)
     return covered
