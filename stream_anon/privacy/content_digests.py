@@ -1,7 +1,7 @@
 """Digests of what is released of each class: whoever changes a record of it cannot keep its digest.
 
 A digest is the keyed BLAKE2b-256 hash of a text: the window, its policy, the class's published tuple, and for each
-record a line with the values that pass, as compact JSON. The lines are sorted, so that their order in the output does not count.
+record a line with the values that pass, as compact JSON. The lines are sorted: their order does not count.
 
 Sums of the records' hashes would need no order. But an exclusive or, and sums of short hashes, can be forged, and
 sums and products that cannot be take microseconds a record (Clarke et al., 2003; Wagner, 2002). A window is at hand
