@@ -66,7 +66,7 @@ class Kind(StrEnum):
     UNCERTIFIED_CLASS = "records are of no class of the certificate"
     WRONG_CLASS_SIZE = "the class has another number of records than certified"
     WRONG_DIGEST = "the class's records are not those that were certified: their digest is another one"
-    DIGESTS_WITHOUT_KEY = "its classes have no digests by a key, though one is set: anybody can have made them"
+    DIGESTS_WITHOUT_KEY = "a key is set, and its records cannot be compared: no digests, or an unknown policy"
     TOO_FEW_RECORDS = "a class has fewer than k records"
     TOO_FEW_SHIELDED = "fewer records share what is published of a shield's attributes than it asks"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"
@@ -272,7 +272,7 @@ CHECKED = (
     "every shield: records of one window that are published alike by its attributes counted again",
     "every value: one that the policy's hierarchies, ranges and sets can publish",
     "every record: all published fields, no undeclared or identifying one, passing fields of their type",
-    "every class with a digest: all that is published of its records hashed again, by the key if it needs one",
+    "every class with a digest: all that is published of its records hashed again, where the key is at hand",
     "every schema that a record names or stands beside: that of its policy, but for comments where it is named",
     "every window: all criteria on sensitive values counted again over its records",
     "every window: NCP and GCP computed again from what is published",

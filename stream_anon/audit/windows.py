@@ -162,23 +162,27 @@ class WindowAudit:
             self._findings.add(Kind.EXTRA_RECORDS, batch, count=window.records - certificate.released)
 
     def recounts(self, certificate: Certificate) -> bool:
-        """Return whether a certificate's digests can be compared: the key is at hand if they need one."""
-        keyed, key = certificate.digests == "keyed", self._key is not None
-        if key and not keyed:
-            self._findings.add(Kind.DIGESTS_WITHOUT_KEY, certificate.batch)
+        """Return whether a certificate's digests can be compared; note it if they cannot, though there is a key."""
+        if self._key is None:
+            return False
+        # A forger may change what tells the policy, so that nothing is known of what its digests are of.
         known = self._values is not None and certificate.digests is not UNSET
-        return known and (key or not keyed)
+        if not known:
+            self._findings.add(Kind.DIGESTS_WITHOUT_KEY, certificate.batch)
+        return known
 
     def _compare_contents(
         self, window: WindowRecords, certificate: Certificate, certified: Mapping[bytes, int]
     ) -> None:
         """Hash what passes of each class's records again, except where size or records are at fault already."""
-        key = self._key.hashed if self._key is not None and certificate.digests == "keyed" else b""
-        for published, number in certified.items() if window.recounted else ():
+        if self._key is None or not window.recounted:
+            return
+        promises = certificate.promises or certificate.policy
+        for published, number in certified.items():
             group, one = window.groups.get(published), certificate.classes[number]
             if group is None or group.accused or group.records != one.records:
                 continue
-            if content_digest(certificate.batch, published, group.lines, key) != one.digest:
+            if content_digest(certificate.batch, promises, published, group.lines, self._key.hashed) != one.digest:
                 self._findings.add(Kind.WRONG_DIGEST, certificate.batch, number)
 
     def count_alone(self, window: WindowRecords, batch: str | None) -> None:

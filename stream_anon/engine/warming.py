@@ -46,7 +46,7 @@ def warm_up(policy: Policy) -> None:
         sealed += engine.add(batch.take(rows[-1:]), now)
         rest = engine.seal(now)
         for window in [*sealed, *([rest] if rest else [])]:
-            class_digests(closer.release(window, draws), policy, "")
+            class_digests(closer.release(window, draws), policy, "", "")
 
 
 def warm_up_first_half(policy: Policy) -> None:

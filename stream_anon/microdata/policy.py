@@ -211,7 +211,7 @@ class Policy:
     shape
         How released records are written; files of cells are natural in any case.
     digest_key
-        What the digests of released classes are made by; without it anybody can make them.
+        What the digests of released classes are made by; without it there are none.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """

@@ -66,7 +66,7 @@ class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     individuals: Count
     values: dict[str, Any]
     ncp: Share
-    digest: ContentDigest | msgspec.UnsetType = msgspec.UNSET  # absent from the first certificates of version 2
+    digest: ContentDigest | msgspec.UnsetType = msgspec.UNSET  # only where there is a key
 
 
 class AskedRecursion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -226,7 +226,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Absent from the first certificates of version 2.
     individual: StatedIndividual | msgspec.UnsetType = msgspec.UNSET
     terms: Terms | msgspec.UnsetType = msgspec.UNSET
-    digests: Literal["plain", "keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes: by a secret key or not
+    digests: Literal["keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes; only where there is a key
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ def certificate_parts(
     """
     head = _head(release, policy, frame)
     ranges = [CertifiedRange(*place, frame.topic_ids.get(place[0])) for place in frame.inputs]
-    classes = _classes(release, policy, frame.batch)
+    classes = _classes(release, policy, frame.batch, frame.promises or policy.digest)
     whole = msgspec.json.encode(msgspec.structs.replace(head, inputs=ranges, classes=classes))
     if len(whole) < part_bytes:
         return [whole]
@@ -420,7 +420,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         ignored=ignored or msgspec.UNSET,
         individual=individual_of(policy),
         terms=terms_of(policy),
-        digests="plain" if policy.digest_key is None else "keyed",
+        digests=msgspec.UNSET if policy.digest_key is None else "keyed",
     )
 
 
@@ -483,7 +483,7 @@ def _achieved(release: Release, policy: Policy) -> Achieved:
     )
 
 
-def _classes(release: Release, policy: Policy, batch: str) -> list[CertifiedClass]:
+def _classes(release: Release, policy: Policy, batch: str, promises: str) -> list[CertifiedClass]:
     classes = release.classes
     names = [attribute.name for attribute in policy.quasi_identifiers]
     tuples: Iterator[tuple[Published, ...]] = zip(*classes.values, strict=True)
@@ -495,7 +495,7 @@ def _classes(release: Release, policy: Policy, batch: str) -> list[CertifiedClas
             classes.individuals.tolist(),
             tuples,
             classes.ncp.mean(axis=0).tolist(),
-            class_digests(release, policy, batch),
+            class_digests(release, policy, batch, promises),
             strict=True,
         )
     ]

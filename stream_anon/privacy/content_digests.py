@@ -1,7 +1,7 @@
 """Digests of what is released of each class: whoever changes a record of it cannot keep its digest.
 
-A digest is the BLAKE2b-256 hash of a text: the window, the class's published tuple, and for each record a line with
-the values that pass, as compact JSON. The lines are sorted, so that their order in the output does not count.
+A digest is the keyed BLAKE2b-256 hash of a text: the window, its policy, the class's published tuple, and for each
+record a line with the values that pass, as compact JSON. The lines are sorted: their order does not count.
 
 Sums of the records' hashes would need no order. But an exclusive or, and sums of short hashes, can be forged, and
 sums and products that cannot be take microseconds a record (Clarke et al., 2003; Wagner, 2002). A window is at hand
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
@@ -35,19 +36,24 @@ _EXACT_DIGITS = 15  # of a whole number that is surely below 2**53
 _EXACT = 2**53
 
 
-def class_digests(release: Release, policy: Policy, batch: str) -> list[str]:
-    """Return the digest of each class in hexadecimal, by the policy's key if it has one; O(bytes log records).
+def class_digests(release: Release, policy: Policy, batch: str, promises: str) -> Sequence[str | UnsetType]:
+    """Return the digest of each class in hexadecimal, by the policy's key; O(bytes log records).
 
-    Suppressed records have no part in it.
+    Suppressed records have no part in it. Without a key there are none: who reads only certificates could check
+    guesses of a class's records.
 
     Parameters
     ----------
     batch
         The window's id: what is released of a class has another digest in another window.
+    promises
+        Hash of the policy document, which names the fields.
     """
+    if policy.digest_key is None:
+        return [UNSET] * len(release.classes)
     text, stops = _class_lines(release, policy.passed)
-    key = b"" if policy.digest_key is None else policy.digest_key.hashed
-    window = hashlib.blake2b(f"stream_anon digest 1 {batch}\n".encode(), digest_size=32, key=key)
+    head = f"stream_anon digest 1 {batch} {promises}\n".encode()
+    window = hashlib.blake2b(head, digest_size=32, key=policy.digest_key.hashed)
     lines, start, digests = memoryview(text.data), 0, []
     for values, stop in zip(zip(*release.classes.values, strict=True), stops.tolist(), strict=True):
         own = window.copy()

@@ -198,12 +198,15 @@ class CsvWriter:
         self._owned = owned
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+        # A lone carriage return is not quoted by itself, but read as an end of line.
+        self._quoting = csv.writer(self._text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self._writer.writerow([attribute.column for attribute in policy.published])
 
     def write(self, release: Release) -> None:
         """Write all released records of a window and flush them."""
         classes = release.class_of_row[release.order].tolist()
         columns: list[Iterator[str]] = []
+        writer = self._writer
         quasi = iter(release.classes.values)
         through = iter(columns_of(release.payload, release.order, len(self._policy.passed)))
         for attribute in self._policy.published:
@@ -212,8 +215,11 @@ class CsvWriter:
                 columns.append(map(texts.__getitem__, classes))
             else:
                 values, places = next(through)
-                columns.append(map(list(map(_cell, values)).__getitem__, places.tolist()))
-        self._writer.writerows(zip(*columns, strict=True))
+                texts = list(map(_cell, values))
+                columns.append(map(texts.__getitem__, places.tolist()))
+            if any("\r" in text for text in texts):
+                writer = self._quoting
+        writer.writerows(zip(*columns, strict=True))
         self._text.flush()
 
     def close(self) -> None:

@@ -27,19 +27,21 @@ def lines_of(passed: Sequence[PassThrough], columns: Sequence[Sequence[Any]], re
         return list(map(_line, rows))
 
 
-def content_digest(batch: str, published: bytes, lines: Iterable[bytes], key: bytes) -> str:
+def content_digest(batch: str, promises: str, published: bytes, lines: Iterable[bytes], key: bytes) -> str:
     """Return the digest of a class.
 
     Parameters
     ----------
+    promises
+        Hash of its policy document; where none is named, of its policy.
     published
         Its tuple as JSON.
     lines
         Those of its records, in any order.
     key
-        Up to 64 bytes; none without a key.
+        Up to 64 bytes.
     """
-    text = b"\n".join([f"stream_anon digest 1 {batch}".encode(), published, *sorted(lines), b""])
+    text = b"\n".join([f"stream_anon digest 1 {batch} {promises}".encode(), published, *sorted(lines), b""])
     return hashlib.blake2b(text, digest_size=32, key=key).hexdigest()
 
 

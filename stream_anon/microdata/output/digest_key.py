@@ -27,7 +27,7 @@ class DigestKey:
     def __init__(self, secret: bytes) -> None:
         if not LEAST_KEY <= len(secret) <= MOST_KEY:
             raise ValueError(f"a key of digests must have {LEAST_KEY} bytes or more, and at most 64 KiB")
-        self.hashed = hashlib.blake2b(secret).digest()  # BLAKE2b takes keys of up to 64 bytes
+        self.hashed = hashlib.blake2b(secret, person=b"digests").digest()  # BLAKE2b takes keys of up to 64 bytes
 
     def __repr__(self) -> str:
         return "DigestKey(...)"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from stream_anon.adapters.tables.passed_columns import PassedColumns
 from stream_anon.adapters.writing.passing import PassedTexts
@@ -25,7 +26,9 @@ from stream_anon.microdata.release import SUPPRESSED, Classes, Release, release_
 from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.policy_document import PolicyDocument
 
-BATCH = "ab" * 16
+BATCH, PROMISES = "ab" * 16, "sha256:" + "cd" * 32
+SECRET = b"a secret of the controller"
+HASHED = hashlib.blake2b(SECRET, person=b"digests").digest()
 POLICY = Policy(
     (
         QuasiIdentifier("city", CategoricalDomain(Hierarchy.flat(["a", "b"]))),
@@ -35,6 +38,7 @@ POLICY = Policy(
     ),
     2,
     "every-record",
+    digest_key=DigestKey(SECRET),
 )
 Row = tuple[Any, ...]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -57,9 +61,9 @@ def _release(rows: Sequence[Row], own: Sequence[int], payload: Payload | None = 
     return release_without_window(classes, class_of_row, list(rows) if payload is None else payload, order)
 
 
-def _plain(batch: str, published: str, rows: Sequence[Row], key: bytes = b"") -> str:
+def _plain(batch: str, published: str, rows: Sequence[Row], key: bytes = HASHED) -> str:
     lines = sorted(json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() for row in rows)
-    head = [f"stream_anon digest 1 {batch}".encode(), json.dumps([published]).encode()]
+    head = [f"stream_anon digest 1 {batch} {PROMISES}".encode(), json.dumps([published]).encode()]
     return hashlib.blake2b(b"".join(line + b"\n" for line in (*head, *lines)), digest_size=32, key=key).hexdigest()
 
 
@@ -76,43 +80,43 @@ def test_a_digest_is_the_hash_of_the_sorted_lines_of_a_class(drawn: list[tuple[R
         _plain(BATCH, f"class {number}", [row for row, of in drawn if of == number])
         for number in range(max(own, default=-1) + 1)
     ]
-    assert class_digests(_release(rows, own), POLICY, BATCH) == expected
+    assert class_digests(_release(rows, own), POLICY, BATCH, PROMISES) == expected
 
 
 @given(st.lists(ROWS, min_size=1, max_size=9), st.randoms())
 def test_neither_order_nor_the_keeping_of_values_makes_a_difference(rows: list[Row], draws: Any) -> None:
     own = [0] * len(rows)
-    expected = class_digests(_release(rows, own), POLICY, BATCH)
+    expected = class_digests(_release(rows, own), POLICY, BATCH, PROMISES)
     shuffled = draws.sample(rows, len(rows))
-    assert class_digests(_release(shuffled, own), POLICY, BATCH) == expected
+    assert class_digests(_release(shuffled, own), POLICY, BATCH, PROMISES) == expected
     texts = PassedTexts.of(shuffled, 3)
     columns = PassedColumns.of([(column, np.arange(len(rows))) for column in zip(*rows, strict=True)], len(rows))
     for payload in (texts, columns, columns.take(np.arange(len(rows))[::-1])):
-        assert class_digests(_release(rows, own, payload), POLICY, BATCH) == expected
+        assert class_digests(_release(rows, own, payload), POLICY, BATCH, PROMISES) == expected
 
 
 @given(st.lists(ROWS, min_size=1, max_size=5), ROWS, st.integers(0, 4))
 def test_another_multiset_of_records_has_another_digest(rows: list[Row], other: Row, place: int) -> None:
     place %= len(rows)
-    (before,) = class_digests(_release(rows, [0] * len(rows)), POLICY, BATCH)
+    (before,) = class_digests(_release(rows, [0] * len(rows)), POLICY, BATCH, PROMISES)
     for changed in ([*rows, rows[place]], [*rows, other], [*rows[:place], other, *rows[place + 1 :]]):
-        (after,) = class_digests(_release(changed, [0] * len(changed)), POLICY, BATCH)
+        (after,) = class_digests(_release(changed, [0] * len(changed)), POLICY, BATCH, PROMISES)
         assert (after == before) is (sorted(map(repr, changed)) == sorted(map(repr, rows)))
 
 
 def test_what_is_suppressed_has_no_part_in_a_digest() -> None:
     rows = [("flu", 1, None), ("cold", 2, None)]
     digests = {
-        tuple(class_digests(_release([*rows, secret], [0, 0, SUPPRESSED]), POLICY, BATCH))
+        tuple(class_digests(_release([*rows, secret], [0, 0, SUPPRESSED]), POLICY, BATCH, PROMISES))
         for secret in [("flu", 1, None), ("gout", 2**70, ("x",))]
     }
-    assert digests == {tuple(class_digests(_release(rows, [0, 0]), POLICY, BATCH))}
+    assert digests == {tuple(class_digests(_release(rows, [0, 0]), POLICY, BATCH, PROMISES))}
 
 
 def test_a_digest_is_of_one_window_and_one_tuple() -> None:
     rows = [("flu", 1, None)] * 4
     release = _release(rows, [0, 0, 1, 1])
-    digests = [*class_digests(release, POLICY, BATCH), *class_digests(release, POLICY, "cd")]
+    digests = [*class_digests(release, POLICY, BATCH, PROMISES), *class_digests(release, POLICY, "cd", PROMISES)]
     assert len(set(digests)) == 4
 
 
@@ -130,26 +134,40 @@ def test_whole_numbers_beyond_doubles_are_hashed_as_doubles(spellings: list[Any]
     for payload in (None, PassedTexts):
         rows = [[("flu", value, None)] for value in spellings]
         digests = {
-            class_digests(_release(one, [0], None if payload is None else payload.of(one, 3)), POLICY, BATCH)[0]
+            class_digests(
+                _release(one, [0], None if payload is None else payload.of(one, 3)), POLICY, BATCH, PROMISES
+            )[0]
             for one in rows
         }
         assert len(digests) == count
 
 
 def test_an_empty_text_or_list_is_hashed_as_a_missing_value() -> None:
-    nothing, empty = class_digests(_release([(None,) * 3], [0]), POLICY, BATCH), ("", None, ())
-    assert class_digests(_release([empty], [0]), POLICY, BATCH) == nothing
+    nothing, empty = class_digests(_release([(None,) * 3], [0]), POLICY, BATCH, PROMISES), ("", None, ())
+    assert class_digests(_release([empty], [0]), POLICY, BATCH, PROMISES) == nothing
 
 
 def test_a_key_makes_other_digests_and_is_not_shown() -> None:
     rows = [("flu", 1, None), ("cold", 2, None)]
-    key = DigestKey(b"a secret of the controller")
-    keyed = replace(POLICY, digest_key=key)
-    (digest,) = class_digests(_release(rows, [0, 0]), keyed, BATCH)
-    hashed = hashlib.blake2b(b"a secret of the controller").digest()
-    assert digest == _plain(BATCH, "class 0", rows, hashed) != _plain(BATCH, "class 0", rows)
-    assert "secret" not in repr(keyed) + repr(key)
-    assert PolicyDocument.of(keyed) == PolicyDocument.of(POLICY)
+    other = replace(POLICY, digest_key=DigestKey(b"a secret of somebody else"))
+    release = _release(rows, [0, 0])
+    assert class_digests(release, other, BATCH, PROMISES) != class_digests(release, POLICY, BATCH, PROMISES)
+    assert "secret" not in repr(POLICY) + repr(POLICY.digest_key)
+    assert PolicyDocument.of(other) == PolicyDocument.of(POLICY)
+
+
+def test_without_a_key_there_is_no_digest_that_guesses_could_be_checked_by() -> None:
+    policy = replace(POLICY, digest_key=None)
+    assert class_digests(_release([("flu", 1, None)] * 2, [0, 1]), policy, BATCH, PROMISES) == [UNSET] * 2
+
+
+def test_another_policy_has_another_digest() -> None:
+    release = _release([("flu", 1, None)], [0])
+    assert class_digests(release, POLICY, BATCH, PROMISES) != class_digests(release, POLICY, BATCH, "other")
+
+
+def test_one_secret_makes_two_keys_for_digests_and_for_draws() -> None:
+    assert DigestKey(SECRET).hashed != hashlib.blake2b(SECRET, digest_size=64).digest()  # as `DrawsKey` does
 
 
 @pytest.mark.parametrize("length", [0, 15, 64 * 1024 + 1])
@@ -161,8 +179,8 @@ def test_a_key_that_is_too_short_or_too_long_is_refused(length: int) -> None:
 @pytest.mark.parametrize("records", [1, 2, 3, 1000])
 def test_large_classes_and_policies_without_passing_fields_are_hashed_too(records: int) -> None:
     rows: list[Row] = [(f"{i % 7}", i, None) for i in range(records)]
-    assert class_digests(_release(rows, [0] * records), POLICY, BATCH) == [_plain(BATCH, "class 0", rows)]
-    bare = Policy(POLICY.quasi_identifiers, 2, "every-record")
-    assert class_digests(_release([()] * records, [0] * records), bare, BATCH) == [
+    assert class_digests(_release(rows, [0] * records), POLICY, BATCH, PROMISES) == [_plain(BATCH, "class 0", rows)]
+    bare = replace(POLICY, attributes=POLICY.quasi_identifiers)
+    assert class_digests(_release([()] * records, [0] * records), bare, BATCH, PROMISES) == [
         _plain(BATCH, "class 0", [()] * records)
     ]
