@@ -71,7 +71,12 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
     if chosen is None:
         return settings
     # Who reads it later does not know where the settings lie.
-    engine = settings.engine.model_copy(update={"draws_key_file": str(path.absolute().parent / chosen)})
+    file, digests = path.absolute().parent / chosen, settings.output.digest_key_file
+    if digests is not None and (path.absolute().parent / digests).resolve() == file.resolve():
+        raise SettingsError(
+            "output.digest_key_file", "is the key of draws too: who checks digests could replay windows", str(path)
+        )
+    engine = settings.engine.model_copy(update={"draws_key_file": str(file)})
     return settings.model_copy(update={"engine": engine})
 
 

@@ -148,7 +148,7 @@ def _summary(report: AuditReport) -> Table:
     table.add_row("audited", iso(report.ended))
     trust = f", {counts.on_trust:,} of them on trust" if counts.on_trust else ""
     table.add_row("windows", f"{counts.windows:,}{trust} ({counts.parts:,} certificate parts)")
-    table.add_row("contents", f"compared with digests in {counts.recounted:,} windows")
+    table.add_row("contents", f"compared with digests in {counts.recounted:,} of {counts.windows:,} windows")
     table.add_row("classes", f"{counts.classes:,}")
     table.add_row("records", f"{counts.records:,}")
     table.add_row("input partitions", f"{counts.partitions:,}")

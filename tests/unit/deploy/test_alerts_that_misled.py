@@ -102,6 +102,7 @@ def _interrupted(job: str, minutes: int, late: int, *, new: bool) -> dict[str, s
         told = f"0+1500x240 {published}x{4 * minutes - 1} {published + waited}+1500x400"
         return _counts(f'job="{job}"', f"0x{back} {late}x400", told)
     old = _counts(f'job="{job}", instance="a"', "0x240 stale", "0+1500x240 stale")
+    old[f'process_start_time_seconds{{job="{job}", instance="b"}}'] = f"_x{back} {15 * back}x400"
     return old | _counts(f'job="{job}", instance="b"', f"_x{back} {late}x400", f"_x{back} {waited}+1500x400")
 
 
@@ -114,6 +115,18 @@ def test_an_outage_burns_the_objective_when_its_records_come_out(tmp_path: Path)
     fires = ("alive", "replaced")
     judge(tmp_path, [ALERTS[fast]], [Case(fast, quarter, _never(75) | {"79m": fires, "85m": ()})], "15s")
     judge(tmp_path, [ALERTS[slow]], [Case(slow, hour, _never(119) | {"140m": fires})], "15s")
+
+
+@pytest.mark.parametrize("burn", ["Fast", "Slow"])
+def test_a_late_past_is_no_burn_where_prometheus_sees_a_worker_for_the_first_time_or_again(
+    tmp_path: Path, burn: str
+) -> None:
+    """A worker that once read a backlog, and has been well since; Prometheus is new, or was away for long."""
+    alert = f"StreamAnonEndToEndDelay{burn}Burn"
+    told = _counts('job="new"', "1000000x1600", "4000000+1500x1600")
+    told |= _counts('job="away"', "1000000x20 _x400 1000000x1180", "4000000+1500x20 _x400 4630000+1500x1180")
+    told |= {f'process_start_time_seconds{{job="{job}"}}': "-900000x1600" for job in ("new", "away")}
+    judge(tmp_path, [ALERTS[alert]], [Case(alert, told, _never(390))], "15s")
 
 
 def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(tmp_path: Path) -> None:

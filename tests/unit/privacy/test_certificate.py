@@ -32,7 +32,7 @@ from stream_anon.privacy.certificate import (
 )
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
-ADDED_BY_VERSION_2 = {"revision", "missing", "accepted", "promises", "individual", "terms", "digests"}
+ADDED_BY_VERSION_2 = {"revision", "missing", "accepted", "promises", "individual", "terms"}
 
 
 @pytest.fixture

@@ -363,3 +363,9 @@ def test_the_key_of_draws_lies_beside_the_settings_that_name_it(
         assert load_settings(named).engine.draws_key_file == str(path.parent / "key")
     monkeypatch.setenv("STREAM_ANON__ENGINE__DRAWS_KEY_FILE", "/run/secrets/key")
     assert load_settings(path).engine.draws_key_file == "/run/secrets/key"
+
+
+def test_one_file_is_not_the_key_of_draws_and_of_digests(tmp_path: Path) -> None:
+    keys = {"engine": {"draws_key_file": "key"}, "output": {"digest_key_file": "./key"}}
+    with pytest.raises(SettingsError, match="could replay windows"):
+        load_settings(write_policy(tmp_path, **keys))
