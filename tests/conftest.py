@@ -12,10 +12,12 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stream_anon.adapters import core_dumps
 from tests.support.apache_kafka import ApacheKafka, missing_parts
 from tests.support.apache_kafka.secured import SecuredKafka
 from tests.support.kernels import compile_in_turn
@@ -65,6 +67,13 @@ def _draws_by_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(secrets, "randbits", drawn)
     monkeypatch.setattr(secrets, "token_bytes", lambda count=32: drawn(8 * count).to_bytes(count, "little"))
+
+
+@pytest.fixture(autouse=True)
+def _core_dumps_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a service that starts in this process forbid nothing to the tests that follow in it."""
+    for library in ("resource", "ctypes"):
+        monkeypatch.setattr(core_dumps, library, MagicMock())
 
 
 @pytest.fixture(scope="session")

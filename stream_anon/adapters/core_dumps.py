@@ -13,7 +13,7 @@ def forbid_core_dumps() -> None:
     """Let this process leave no core dump, and let no other one of its user read its memory.
 
     Programs that it starts inherit the limit on the size of a core, but can be dumped again where the system pipes
-    cores to a program, which ignores that limit (Linux, core(5)). So each of our processes calls this.
+    cores to a program, which ignores that limit (Linux, core(5)). So each process that holds records calls this.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
