@@ -217,3 +217,19 @@ def test_a_window_whose_records_came_before_their_certificate_is_compared(monkey
         verdict = audit.finish()
         assert Kind.WRONG_DIGEST not in kinds(verdict)
         assert verdict.counts.recounted == recounted
+
+
+def test_only_numbers_are_read_as_doubles_and_only_empty_texts_and_lists_as_missing() -> None:
+    passed = (
+        Insensitive("serial", ScalarType.INTEGER),
+        Insensitive("dose", ScalarType.NUMBER),
+        Insensitive("doses", ScalarType.NUMBER, many=True),
+        Insensitive("word", ScalarType.STRING),
+        Insensitive("words", ScalarType.STRING, many=True),
+    )
+    large = 2**53 + 1
+    columns = [[large, 0], [large, -large], [[large, 1.0], []], ["", "x"], [[], [""]]]
+    assert lines_of(passed, columns, 2) == [
+        b"[9007199254740993,9007199254740992,[9007199254740992,1],null,null]",
+        b'[0,-9007199254740992,null,"x",[""]]',
+    ]
