@@ -83,22 +83,17 @@ def test_a_digest_is_the_hash_of_the_sorted_lines_of_a_class(drawn: list[tuple[R
     assert class_digests(_release(rows, own), POLICY, BATCH, PROMISES) == expected
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.none() | st.text("ab\x7fé€", min_size=1, max_size=20),
-            st.none() | st.integers(-(10**9), 10**9),
-            st.none() | st.lists(st.text("ab~", min_size=1, max_size=12), min_size=1, max_size=3).map(tuple),
-        ),
-        min_size=1,
-        max_size=12,
-    )
-)
-def test_lines_are_sorted_by_their_bytes_wherever_they_begin_to_differ(rows: list[Row]) -> None:
+@pytest.mark.parametrize("alike", range(18))
+def test_lines_are_sorted_by_their_bytes_wherever_they_begin_to_differ(alike: int) -> None:
+    endings = ["", "a", "b", "ba", "~", "\x7f", "é", "ê", "€", "\U00010348", "\U0010fffd", *"acegikmoqsuwy"]
+    rows = [("x" * alike + ending, None, None) for ending in endings]
     # Before it stands a class of one record, so that lines do not begin at the start.
-    own = [0, *[1] * len(rows)]
-    expected = [_plain(BATCH, "class 0", [("flu", 1, None)]), _plain(BATCH, "class 1", rows)]
-    assert class_digests(_release([("flu", 1, None), *rows], own), POLICY, BATCH, PROMISES) == expected
+    first = ("flu", 1, None)
+    expected = [_plain(BATCH, "class 0", [first]), _plain(BATCH, "class 1", [row for row in rows if row[0]])]
+    for turned in (rows, rows[::-1], rows[::2] + rows[1::2]):
+        kept = [row for row in turned if row[0]]
+        own = [0, *[1] * len(kept)]
+        assert class_digests(_release([first, *kept], own), POLICY, BATCH, PROMISES) == expected
 
 
 @given(st.lists(ROWS, min_size=1, max_size=9), st.randoms())
