@@ -197,3 +197,19 @@ def test_large_classes_and_policies_without_passing_fields_are_hashed_too(record
     assert class_digests(_release([()] * records, [0] * records), bare, BATCH, PROMISES) == [
         _plain(BATCH, "class 0", [()] * records)
     ]
+
+
+def test_numbers_of_every_record_and_list_are_hashed_as_doubles_and_integers_are_not() -> None:
+    fields = (Insensitive("serial", ScalarType.INTEGER), Insensitive("doses", ScalarType.NUMBER, many=True))
+    policy = replace(POLICY, attributes=(POLICY.attributes[0], *fields))
+    large, near = 2**53 + 1, 2**53
+    rows = [(1, (2, 2.5)), (large, (1, large)), (-large, (-large, 0.5)), (large, (10**22,))]
+    lines = [
+        b"[1,[2,2.5]]",
+        b"[%d,[1,%d]]" % (large, near),
+        b"[%d,[%d,0.5]]" % (-large, -near),
+        b"[%d,[1e22]]" % large,
+    ]
+    text = [f"stream_anon digest 1 {BATCH} {PROMISES}".encode(), b'["class 0"]', *sorted(lines), b""]
+    expected = hashlib.blake2b(b"\n".join(text), digest_size=32, key=HASHED).hexdigest()
+    assert class_digests(_release(rows, [0] * 4), policy, BATCH, PROMISES) == [expected]
