@@ -120,6 +120,7 @@ class Driver:
             await self.worker.turn()
         while self.worker._queue.busy and self.sink.gate.is_set() and not self._refused:
             await self.worker.turn()
+            await asyncio.sleep(0.001)  # a kernel may be compiled meanwhile, which needs the interpreter
 
     @property
     def _refused(self) -> bool:
