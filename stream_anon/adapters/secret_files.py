@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
+from stream_anon.errors import SettingsError
+from stream_anon.secret_key import SecretKey
+
+_K = TypeVar("_K", bound=SecretKey)
 MOST_SECRET = 64 * 1024
 """Bytes of a secret's file."""
 
@@ -30,3 +35,17 @@ def secret_of(given: str | None, file: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError):  # which holds what was read: no error of ours refers to it
         pass
     raise SecretError("is larger than 64 KiB" if len(content) > MOST_SECRET else "cannot be read")
+
+
+def read_key(kind: type[_K], file: Path) -> _K:
+    """Return the key that a file holds the secret of, without the white space around it.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read, is no text, or is too short. The message holds nothing of it.
+    """
+    try:
+        return kind((secret_of(None, file) or "").encode())
+    except (SecretError, ValueError) as error:
+        raise SettingsError(kind.setting, str(error), str(file)) from None

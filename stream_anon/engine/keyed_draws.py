@@ -20,34 +20,14 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.keys import keys_of_spans
 from stream_anon.microdata.payload import Payload, payload_keys
-
-LEAST_KEY, MOST_KEY = 16, 64 * 1024
-"""Bytes of a key."""
+from stream_anon.secret_key import SecretKey
 
 
-class DrawsKey:
-    """A secret that draws follow from. It is never shown: not by `repr`, and in no error.
+class DrawsKey(SecretKey):
+    """A secret that draws follow from: who has it can replay what was drawn."""
 
-    Parameters
-    ----------
-    secret
-        16 bytes or more, drawn by chance. Who has it can replay what was drawn.
-
-    Raises
-    ------
-    ValueError
-        If it is shorter, or longer than 64 KiB.
-    """
-
-    __slots__ = ("_secret",)
-
-    def __init__(self, secret: bytes) -> None:
-        if not LEAST_KEY <= len(secret) <= MOST_KEY:
-            raise ValueError(f"a key of draws must have {LEAST_KEY} bytes or more, and at most 64 KiB")
-        self._secret = hashlib.blake2b(secret, digest_size=64).digest()
-
-    def __repr__(self) -> str:
-        return "DrawsKey(...)"
+    __slots__ = ()
+    use, setting = "draws", "engine.draws_key_file"
 
     def of_rows(self) -> NDArray[np.int64]:
         """Return the key by which records are hashed; int64[2]."""
@@ -62,7 +42,7 @@ class DrawsKey:
         return self._hash(purpose, b"").hex()
 
     def _hash(self, purpose: bytes, content: bytes) -> bytes:
-        return hashlib.blake2b(content, digest_size=32, key=self._secret, person=purpose).digest()
+        return hashlib.blake2b(content, digest_size=32, key=self.hashed, person=purpose).digest()
 
 
 def key_of(secret: bytes | None) -> DrawsKey | None:

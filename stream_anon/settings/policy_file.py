@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-from stream_anon.adapters.secret_files import SecretError, secret_of
+from stream_anon.adapters.secret_files import read_key
 from stream_anon.adapters.tables.small_texts import read_numbered_table
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import (
@@ -70,6 +70,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
     """
     digest = hashlib.sha256()
     digest.update(json.dumps(hashed_settings(settings), sort_keys=True).encode())
+    secret = settings.output.digest_key_file if with_secrets else None
     chosen = settings.engine
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
@@ -105,7 +106,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             shields=tuple(Shield(tuple(given.attributes), given.k) for given in settings.privacy.shields),
             method=None if settings.method is None else settings.method.choice(),
             shape=Shape(settings.output.shape),
-            digest_key=_digest_key(settings.output.digest_key_file, place) if with_secrets else None,
+            digest_key=None if secret is None else read_key(DigestKey, place.parent / secret),
         )
         if chosen.target is not None and chosen.sample is not None:
             labels = sample_labels(policy, chosen.target, place.parent / chosen.sample)
@@ -145,16 +146,6 @@ def _on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> 
         attribute.at_level(levels.get(attribute.name, 0)) if isinstance(attribute, QuasiIdentifier) else attribute
         for attribute in attributes
     )
-
-
-def _digest_key(file: str | None, place: Path) -> DigestKey | None:
-    """Return the key of digests; the message of an error holds nothing of it."""
-    if file is None:
-        return None
-    try:
-        return DigestKey((secret_of(None, place.parent / file) or "").encode())
-    except (SecretError, ValueError) as error:
-        raise SettingsError("output.digest_key_file", str(error), str(place.parent / file)) from None
 
 
 def _bound(given: int | str | None) -> RecordBound | None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
+from stream_anon.adapters.secret_files import read_key
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.files.key_files import key_beside, make_key
-from stream_anon.settings.draws_key import draws_key_of, read_key
+from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.model import Settings
 
 FRESH = (
@@ -39,7 +40,7 @@ def key_of_draws(config: Path, settings: Settings, *, fresh: bool) -> DrawsKey |
         try:
             if make_key(file):
                 typer.echo(f"stream-anon: made {file}: keep it, and keep it secret", err=True)
-            return read_key(file)
+            return read_key(DrawsKey, file)
         except OSError as error:
             typer.echo(f"stream-anon: {file}: no key can be made there ({error.strerror})", err=True)
     typer.echo(FRESH, err=True)

@@ -19,13 +19,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
+from stream_anon.adapters.secret_files import read_key
 from stream_anon.cli import main as cli
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import SettingsError
 from stream_anon.files import key_files
 from stream_anon.files.key_files import make_key
 from stream_anon.microdata.policy import Policy as CorePolicy
-from stream_anon.settings.draws_key import read_key
 from tests.attacks.town import town_policy, townspeople
 from tests.support.data import ROOT
 from tests.support.effort import examples
@@ -144,7 +144,7 @@ def test_a_key_is_never_shown(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("secret")
     with pytest.raises(SettingsError, match=r"draws_key_file: a key of draws must have 16 bytes") as refused:
-        read_key(file)
+        read_key(DrawsKey, file)
     assert "secret" not in str(refused.value)
     anonymizer = Anonymizer(policy_of(tmp_path), draws_key=KEY)
     certificates = [release.certificate for release in [*anonymizer.add(people(50)), *anonymizer.close()]]
