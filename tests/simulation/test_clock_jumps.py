@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 
 from stream_anon.service import retrying, worker
+from stream_anon.service.closing.publication import HOUR
 from stream_anon.service.events import (
     Away,
     BrokerAway,
@@ -56,7 +57,7 @@ async def test_a_clock_that_was_two_hours_ahead_stops_the_worker_no_longer_than_
         driver.send(people(20))
         await driver.settle()
         clock.set_wall(HOURS)
-        released = len(driver.told(WindowAbandoned))
+        abandoned = len(driver.told(WindowAbandoned))
         driver.send(people(40, 20))  # one window is refused, and the next one waits behind it
         for _ in range(15):
             await _turn(driver)
@@ -70,8 +71,28 @@ async def test_a_clock_that_was_two_hours_ahead_stops_the_worker_no_longer_than_
         assert [back.doing for back in driver.told(BrokerBack)] == [Away.DATING]
         assert driver.told(ReadinessChanged)[-1].ready
         assert {event.outcome for event in driver.told(TransactionEnded)} == {Outcome.COMMITTED, Outcome.REPEATED}
-        assert len(driver.told(WindowAbandoned)) == released, "read again, they would be put into other classes"
+        assert len(driver.told(WindowAbandoned)) == abandoned, "read again, they would be put into other classes"
     _check(broker, 60)
+
+
+async def test_a_window_that_brings_the_policy_document_brings_it_also_if_its_times_are_refused() -> None:
+    broker, clock = _world()
+    right = broker.wall
+    async with Driver(broker, clock) as driver:
+        driver.send(people(20))
+        await driver.settle()
+        clock.advance(HOUR)
+        broker.wall = lambda: right() - HOURS
+        driver.send(people(20, 20))
+        for _ in range(5):
+            await _turn(driver)
+        assert not driver.told(ReadinessChanged)[-1].ready
+        broker.wall = right
+        for _ in range(5):
+            await _turn(driver)
+    _check(broker, 40)
+    documents = [parcel for parcel in broker.committed if "policy" in dict(parcel.headers)]
+    assert len(documents) == 2, "one with the first window of each hour"
 
 
 async def _turn(driver: Driver) -> None:

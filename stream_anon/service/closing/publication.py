@@ -105,7 +105,7 @@ class Writer:
         self._policy = policy
         self._room = room
         self._document = PolicyDocument.of(policy)
-        self._told: int | None = None  # the hour in whose first window the document went out last
+        self._told: tuple[int, str] | None = None  # the last hour, and the window that brings its document
         self._codec = codec
         self._ledger = ledger
         self._delivery: Delivery = delivery
@@ -168,7 +168,7 @@ class Writer:
         certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))
         parcels = self._records(release, targets, batch, time, draws)
         partition = int(draws.integers(targets.partitions[targets.certificates]))
-        if self._must_tell(closed, first=previous is None):
+        if self._must_tell(closed, batch, first=previous is None):
             parcels += self._policy_document(targets, partition, time, min(PART_BYTES, largest - MOST_AROUND))
         parcels += self._certificate(certificate, targets, partition, batch, time)
         parcels += self._dead_letters(release, targets, places, time, draws)
@@ -188,16 +188,16 @@ class Writer:
             for i in range(0, len(values), CHUNK)
         ]
 
-    def _must_tell(self, closed: float, *, first: bool) -> bool:
+    def _must_tell(self, closed: float, batch: str, *, first: bool) -> bool:
         """Return whether the policy document goes with this window.
 
         It goes with the first window of a chain, which no certificate precedes, and with the first window of every
         hour. So a topic that loses its start keeps the document as long as the certificates that name it.
         """
         hour = int(closed) // HOUR
-        due = first or hour != self._told
-        self._told = hour
-        return due
+        if first or self._told is None or hour != self._told[0]:
+            self._told = hour, batch
+        return batch == self._told[1]  # again, if it is written anew
 
     def _policy_document(self, targets: Targets, partition: int, time: int, most_bytes: int) -> list[Parcel]:
         header = (("policy", self._document.promises.encode()),)

@@ -115,8 +115,7 @@ class ClosingQueue:
     def start_next(self) -> None:
         """Begin to publish the next window, if none is being published."""
         if self._publishing is None and self._waiting:
-            self._running = self._waiting.popleft()
-            queued = self._running
+            self._running = queued = self._waiting.popleft()
             publishing = self._steps.publish(
                 queued.outgoing, queued.closing, self._stop, self._out, queued.chain.rewritten
             )
