@@ -113,9 +113,16 @@ class BrokerError(StreamAnonError):
     ----------
     cause
         What is wrong; None for what the class usually means.
+
+    Attributes
+    ----------
+    least_pause, longest_pause
+        Bounds on the seconds until the next try; None leaves the longest one to whoever tries.
     """
 
     cause = Cause.BROKER
+    least_pause: float = 0.0
+    longest_pause: float | None = None
 
     def __init__(self, message: str = "", cause: Cause | None = None) -> None:
         super().__init__(message)
@@ -129,7 +136,7 @@ class RegistryError(BrokerError):
     Parameters
     ----------
     least_pause, longest_pause
-        Bounds on the seconds until the next try; None leaves the longest one to whoever tries.
+        See `BrokerError`; the registry may name them.
     """
 
     cause = Cause.REGISTRY
@@ -202,6 +209,7 @@ class TimeRefused(TopicError):  # noqa: N818 - named after what happened
     """A topic takes no records of these times: our clock or the broker's is wrong. Nothing was published."""
 
     cause = Cause.CLOCK
+    least_pause = 5.0  # nobody sets a clock within seconds
 
     def __init__(self, topic: str) -> None:
         super().__init__(

@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stream_anon.errors import BrokerError, Cause, RegistryError, TimeRefused
+from stream_anon.errors import BrokerError, Cause, RegistryError
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Listener, ReadinessChanged
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
-REFUSED_PAUSE = 5.0  # after refused times: nobody sets a clock within seconds
 CAUSE_EVERY = 10.0  # seconds between two causes of the same absence that are told
 
 _T = TypeVar("_T")
@@ -90,9 +89,7 @@ class Growth:
     def next(self, error: Exception | None = None) -> float:
         """Return how long to wait, twice as long as last time."""
         least, most = 0.0, LONGEST_PAUSE
-        if isinstance(error, TimeRefused):
-            return REFUSED_PAUSE
-        if isinstance(error, RegistryError):
+        if isinstance(error, BrokerError):
             least, most = error.least_pause, error.longest_pause or LONGEST_PAUSE
         seconds = max(least, min(self._next, most))
         self._next = min(2 * self._next, most)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import pytest
 
+from stream_anon.errors import TimeRefused
 from stream_anon.service import retrying, worker
 from stream_anon.service.closing.publication import HOUR
 from stream_anon.service.events import (
@@ -30,7 +31,8 @@ HOURS = 7200.0
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.002)
     monkeypatch.setattr(worker, "FINISH_WITHIN", 0.05)
-    for pause in ("FIRST_PAUSE", "LONGEST_PAUSE", "REFUSED_PAUSE"):
+    monkeypatch.setattr(TimeRefused, "least_pause", 0.001)
+    for pause in ("FIRST_PAUSE", "LONGEST_PAUSE"):
         monkeypatch.setattr(retrying, pause, 0.001)
 
 

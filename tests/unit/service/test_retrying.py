@@ -63,7 +63,7 @@ def test_refused_times_are_a_reason_of_their_own_and_tried_again_after_seconds()
     reachability.joined()
     reachability.away(Away.DATING, "the clock")
     assert told[-1] == ReadinessChanged(False, "broker refuses the times of records")
-    assert [growth.next(TimeRefused("out")) for _ in range(3)] == [retrying.REFUSED_PAUSE] * 3
+    assert [growth.next(TimeRefused("out")) for _ in range(3)] == [5.0] * 3
 
 
 async def test_a_start_that_waits_for_the_registry_says_so_and_not_that_the_broker_is_away(
