@@ -9,6 +9,8 @@ import sys
 import tarfile
 from pathlib import Path
 
+from tests.support.git import git
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -16,16 +18,17 @@ def missing_history(revision: str) -> str:
     """Return why a revision cannot be had here, or an empty text."""
     if shutil.which("git") is None:
         return "an earlier version needs `git`"
-    command = ["git", "-C", str(ROOT), "cat-file", "-e", f"{revision}^{{commit}}"]
-    found = subprocess.run(command, check=False, capture_output=True, timeout=30)
-    return "" if found.returncode == 0 else f"the history here does not reach back to {revision}"
+    try:
+        git(ROOT, "cat-file", "-e", f"{revision}^{{commit}}")
+    except subprocess.CalledProcessError:
+        return f"the history here does not reach back to {revision}"
+    return ""
 
 
 def unpack(revision: str, folder: Path) -> dict[str, str]:
     """Put the package of a revision into a folder; return the environment in which Python imports it."""
     packed = folder / "package.tar"
-    command = ["git", "-C", str(ROOT), "archive", "--output", str(packed), revision, "stream_anon"]
-    subprocess.run(command, check=True, timeout=60)
+    git(ROOT, "archive", "--output", str(packed), revision, "stream_anon")
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     packed.unlink()

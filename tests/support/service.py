@@ -216,6 +216,21 @@ class WorkerProcess:
         self._process.wait(10)
 
 
+async def command(
+    name: str, config: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> tuple[int | None, str]:
+    """Run a command of `stream-anon` on a settings file; return its exit code and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "stream_anon.cli.main", name, "--config", str(config), *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path), **(environment or {})},
+    )
+    text, _ = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, text.decode()
+
+
 def make_records(count: int, seed: int, first: int = 0) -> list[bytes]:
     """Return records of made-up people, with serial numbers from `first` on."""
     draws = np.random.default_rng(seed)

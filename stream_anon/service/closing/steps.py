@@ -9,8 +9,9 @@ If a step from 4 to 9 breaks, the outcome is unknown. The producer is thrown awa
 transactional id settles what was open. Then the ledger and the stable offsets decide. If the ledger holds an entry
 of this window, the window was committed. If the offsets stand at its start, the same bytes go out again. Anything
 else leads to a takeover. Bytes that the output has refused twice are not sent again: a takeover asks how much the
-topics take, and reads the records again. Where the broker refuses the times of records, the window is written anew with
-other ones, in the same classes and under the same batch id; so is the next one, whose certificate names this one's.
+topics take, and reads the records again. Where the broker refuses the times of records, the window is written anew
+with other ones, in the same classes and under the same batch id; so is the next one, whose certificate names this
+one's.
 """
 
 from __future__ import annotations

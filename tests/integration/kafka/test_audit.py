@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,20 +16,13 @@ from stream_anon.audit.verdict import Kind
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hostile_batches import HOSTILE, Raw, batch_of, varint
 from tests.support.raw_producer import raw_producer
-from tests.support.service import Stage, WorkerProcess, make_records, produce, wait_until_accounted
+from tests.support.service import Stage, WorkerProcess, command, make_records, produce, wait_until_accounted
 
 pytestmark = pytest.mark.kafka
 
 
 async def _audit(config: Path, *more: str) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config), *more),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
-    )
-    text, _ = await asyncio.wait_for(process.communicate(), 60)
-    return process.returncode, text.decode()
+    return await command("audit", config, *more)
 
 
 async def _send(stage: Stage, topic: str, value: bytes, *headers: tuple[str, bytes]) -> None:

@@ -20,10 +20,9 @@ import yaml
 from aiokafka import ConsumerRecord
 
 from tests.support.debezium import Connect, in_avro, in_json, jdbc_sink, postgres_source
-from tests.support.mirror_maker.moving import command
 from tests.support.postgres import Postgres, missing_parts
 from tests.support.registry.apicurio import Apicurio
-from tests.support.service import CITIES, Stage, WorkerProcess, make_records, produce, wait_until_accounted
+from tests.support.service import CITIES, Stage, WorkerProcess, command, make_records, produce, wait_until_accounted
 
 pytestmark = [
     pytest.mark.kafka,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from tests.support.service import (
     Stage,
     WorkerProcess,
     check_published,
+    command,
     make_records,
     produce,
     read_published,
@@ -41,17 +40,6 @@ class FaustProcess(WorkerProcess):
 
     def __init__(self, config: Path, guarantee: str = "at_least_once") -> None:
         super().__init__(config, {"FAUST_GUARANTEE": guarantee}, module="tests.support.faust_app")
-
-
-async def audit(config: Path) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
-    )
-    text, _ = await asyncio.wait_for(process.communicate(), 60)
-    return process.returncode, text.decode()
 
 
 async def abort(stage: Stage, values: list[bytes]) -> None:
@@ -85,7 +73,7 @@ async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: S
         app.signal(signal.SIGTERM)
         assert await app.ended(25) == 0
         assert "Bonn" not in app.text, "a value in a log"
-    code, text = await audit(config)
+    code, text = await command("audit", config)
     assert code == 0, text
 
 

@@ -16,12 +16,13 @@ from aiokafka.errors import KafkaError
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.mirror_maker import IDENTITY, MirrorMaker, offset_syncs
-from tests.support.mirror_maker.moving import behind, command, produce_in_transactions, realign, until_copied
+from tests.support.mirror_maker.moving import behind, produce_in_transactions, realign, until_copied
 from tests.support.service import (
     AT_THE_LATEST,
     Published,
     Stage,
     WorkerProcess,
+    command,
     make_records,
     produce,
     read_published,

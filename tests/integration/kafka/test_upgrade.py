@@ -9,12 +9,8 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -25,6 +21,7 @@ from tests.support.service import (
     Stage,
     WorkerProcess,
     check_published,
+    command,
     make_records,
     produce,
     wait_until_accounted,
@@ -103,24 +100,10 @@ async def test_a_group_is_rolled_forward_and_back_and_each_record_comes_out_once
         published = await fleet.finish()
     check_published(published, fleet.sent)
     for version, environment in (("now", NOW), ("before", before)):
-        told = await asyncio.to_thread(_audit, fleet.config, environment)
+        _, text = await command("audit", fleet.config, "--json", environment=environment)
+        told = json.loads(text)
         assert not told["violations"], (version, told["kinds"])
         assert told["counts"]["windows"] == len({c["batch"] for c in published.certificates}), version
     schema = Draft202012Validator(json.loads((ROOT / "schemas" / "dead-letter.schema.json").read_text()))
     assert published.dead_letters
     assert all(schema.is_valid(letter) for letter in published.dead_letters)
-
-
-def _audit(config: Path, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the report of a version's audit of all that was published."""
-    done = subprocess.run(
-        [sys.executable, "-m", "stream_anon.cli.main", "audit", "--config", str(config), "--json"],
-        check=False,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode in (0, 1), done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.service import PARTITIONS, Stage
+from tests.support.service import PARTITIONS, Stage, command
 
 _COPIED_WITHIN = 90.0
 
@@ -72,16 +71,3 @@ async def behind(stage: Stage, topic: str) -> list[int]:
 async def realign(config: Path, *arguments: str) -> tuple[int | None, str]:
     """Run `stream-anon realign`; return its exit code and what it printed."""
     return await command("realign", config, *arguments)
-
-
-async def command(name: str, config: Path, *arguments: str) -> tuple[int | None, str]:
-    """Run a command of `stream-anon` on a settings file; return its exit code and what it printed."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "stream_anon.cli.main", name, "--config", str(config), *arguments),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
-    )
-    text, _ = await asyncio.wait_for(process.communicate(), 60)
-    return process.returncode, text.decode()
