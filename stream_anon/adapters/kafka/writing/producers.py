@@ -29,7 +29,7 @@ from stream_anon.ports import Parcel, Place
 
 # Below a broker's default of 1 MiB a batch; a single larger record gets a batch of its own.
 BATCH_BYTES = 512 * 1024
-LEAST_BATCH_BYTES = 256
+LEAST_BATCH_BYTES = 64  # less than a batch of any two records: each record has a batch of its own
 # With 100 ms, the default, every transaction would wait for the markers of the one before it.
 RETRY_BACKOFF_MS = 5
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
