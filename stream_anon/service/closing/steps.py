@@ -37,9 +37,10 @@ from stream_anon.errors import (
     TopicError,
 )
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Clock, Membership, Place, ReleaseLedger, Sink
+from stream_anon.ports import Clock, Membership, ReleaseLedger, Sink
+from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.publication import Publication, Writer
-from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, Ending, OutgoingWindow, PublicationResult
+from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe
@@ -277,25 +278,3 @@ _OUTCOMES = {
     Ending.AT_END: Outcome.FOUND_COMMITTED,
     Ending.ELSEWHERE: Outcome.LOST,
 }
-
-
-def how_it_ended(
-    starts: Mapping[Place, int], ends: Mapping[Place, int], stable: Mapping[Place, int | None], held: bool | None
-) -> Ending:
-    """Return how a transaction ended whose window covers `starts` to `ends`.
-
-    Parameters
-    ----------
-    stable
-        None means that nothing was ever committed, which counts as the start.
-    held
-        Whether the ledger holds an entry of this very window. Offsets at its end do not prove that it was
-        committed: a successor's window may end there too. None without a ledger; then only the offsets can tell.
-    """
-    if held:
-        return Ending.AT_END
-    if all(stable[place] in (None, start) for place, start in starts.items()):
-        return Ending.AT_START
-    if held is None and all(stable[place] == end for place, end in ends.items()):
-        return Ending.AT_END
-    return Ending.ELSEWHERE

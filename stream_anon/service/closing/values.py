@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +18,6 @@ TOO_LARGE = (
     "; if the broker is well and all topics are there, the window is too large for the time it is given: raise "
     "kafka.transaction_timeout or lower window.max_records"
 )
-
-
-class Ending(Enum):
-    """What the ledger and the stable offsets say about a broken transaction."""
-
-    AT_START = "nothing became visible"
-    AT_END = "all became visible"
-    ELSEWHERE = "somebody else went on"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

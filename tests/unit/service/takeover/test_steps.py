@@ -1,12 +1,10 @@
-"""Where a partition goes on, and how a broken transaction ended."""
+"""Where a partition goes on."""
 
 from __future__ import annotations
 
 import pytest
 
 from stream_anon.ports import LedgerEntry
-from stream_anon.service.closing.steps import how_it_ended
-from stream_anon.service.closing.values import Ending
 from stream_anon.service.events import PartitionStopped
 from stream_anon.service.takeover.judging import judge
 from stream_anon.service.takeover.resuming import Start, Stop
@@ -38,26 +36,6 @@ def test_rewound_partition_stops_with_a_reason() -> None:
     assert isinstance(reason, Stop)
     for part in ("offset 3", "in-0", "ledger's 7", "stream-anon forget"):
         assert part in reason.text
-
-
-@pytest.mark.parametrize(
-    ("stable", "ending"),
-    [
-        ({P: 5, Q: 8}, Ending.ELSEWHERE),  # a successor's window ended there too
-        ({P: 2, Q: 3}, Ending.AT_START),
-        ({P: None, Q: 3}, Ending.AT_START),
-        ({P: None, Q: None}, Ending.AT_START),
-        ({P: 5, Q: 3}, Ending.ELSEWHERE),
-        ({P: 5, Q: None}, Ending.ELSEWHERE),
-        ({P: 4, Q: 3}, Ending.ELSEWHERE),
-        ({P: 9, Q: 8}, Ending.ELSEWHERE),
-    ],
-)
-def test_only_a_whole_window_counts_as_committed(stable: dict[tuple[str, int], int | None], ending: Ending) -> None:
-    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=False) is ending
-    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=True) is Ending.AT_END  # whatever came after it
-    by_offsets = Ending.AT_END if stable == {P: 5, Q: 8} else ending
-    assert how_it_ended({P: 2, Q: 3}, {P: 5, Q: 8}, stable, held=None) is by_offsets
 
 
 @pytest.mark.parametrize("stable", [None, 20], ids=["no offset", "an offset"])
