@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from stream_anon.adapters.tables.small_texts import read_table
+from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy

@@ -20,11 +20,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
-from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.bulk.packing import PACKERS
 from stream_anon.adapters.kafka.writing.producers import BATCH_BYTES
 from stream_anon.files.anonymizing import Anonymization
+from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.texts import Texts
 
 HEADERS = (("batch", b"0" * 32),)

@@ -22,8 +22,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.microdata.texts import Texts
 
 _encode = msgspec.json.Encoder().encode

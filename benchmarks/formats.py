@@ -28,14 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import path
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
-from stream_anon.adapters.avro.encoding import AvroEncoder
-from stream_anon.adapters.avro.reading import AvroReader
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
-from stream_anon.adapters.protobuf.reading import MessageReader
-from stream_anon.adapters.protobuf.schemas import message_of
-from stream_anon.adapters.unwrapping import UnwrappingCodec
 from stream_anon.engine.warming import warm_up
+from stream_anon.formats.avro.encoding import AvroEncoder
+from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.protobuf.encoding import ProtobufEncoder
+from stream_anon.formats.protobuf.reading import MessageReader
+from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy

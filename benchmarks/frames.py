@@ -26,13 +26,13 @@ import pyarrow.parquet
 
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import machine, on_one_core, write_json
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.arrow.frames import batches_of
-from stream_anon.adapters.tables.arrow.releases import ReleaseTables
-from stream_anon.adapters.tables.format_names import format_of
-from stream_anon.adapters.tables.formats import open_reader, open_writer
-from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.files.anonymizing import Anonymization
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.tables.arrow.frames import batches_of
+from stream_anon.formats.tables.arrow.releases import ReleaseTables
+from stream_anon.formats.tables.format_names import format_of
+from stream_anon.formats.tables.formats import open_reader, open_writer
+from stream_anon.formats.tables.new_files import NewFile
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release

@@ -24,11 +24,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
-from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
+from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release

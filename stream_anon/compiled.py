@@ -33,10 +33,10 @@ _ROOMS = (
     "clustering",
     "windowing",
     "engine",
-    "adapters/json",
-    "adapters/writing",
-    "adapters/avro",
-    "adapters/protobuf",
+    "formats/json",
+    "formats/writing",
+    "formats/avro",
+    "formats/protobuf",
     "adapters/registry",
 )
 _SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py")

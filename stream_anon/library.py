@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.arrow.installed import require_pyarrow
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.frames import anonymize_frame
 from stream_anon.files.incoming import Incoming, is_whole
 from stream_anon.files.rejects import faults_of
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.tables.arrow.installed import require_pyarrow
 from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata import policy as _policy
 from stream_anon.microdata.batch import CodedBatch
@@ -107,7 +107,7 @@ class AnonymousRelease:
             If pyarrow is not installed.
         """
         require_pyarrow("to_arrow")
-        from stream_anon.adapters.tables.arrow.releases import ReleaseTables
+        from stream_anon.formats.tables.arrow.releases import ReleaseTables
 
         return ReleaseTables(self._policy, flat=flat).table(self._release)
 

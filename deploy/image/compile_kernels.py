@@ -11,14 +11,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-from stream_anon.adapters.avro.encoding import AvroEncoder
-from stream_anon.adapters.avro.reading import AvroReader
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
-from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
-from stream_anon.adapters.protobuf.reading import MessageReader
-from stream_anon.adapters.protobuf.schemas import message_of
 from stream_anon.errors import SettingsError
+from stream_anon.formats.avro.encoding import AvroEncoder
+from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
+from stream_anon.formats.protobuf.encoding import ProtobufEncoder
+from stream_anon.formats.protobuf.reading import MessageReader
+from stream_anon.formats.protobuf.schemas import message_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, Policy
 from stream_anon.ports import MOST_RECORD_BYTES

@@ -20,7 +20,7 @@ from bytewax.connectors.stdio import StdOutSink
 from bytewax.dataflow import Dataflow
 
 from stream_anon import Policy
-from stream_anon.integrations.bytewax import released_windows
+from stream_anon.hosts.bytewax import released_windows
 
 POLICY = Path(__file__).with_name("policy.yaml")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from stream_anon import Policy
-from stream_anon.integrations.release_folder import StoredRelease
-from stream_anon.integrations.spark import release_dataframe
+from stream_anon.hosts.release_folder import StoredRelease
+from stream_anon.hosts.spark import release_dataframe
 
 POLICY = Path(__file__).with_name("policy.yaml")
 

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from stream_anon import Policy
-from stream_anon.integrations.spark import released_batches
+from stream_anon.hosts.spark import released_batches
 
 POLICY = Path(__file__).with_name("policy.yaml")
 SCHEMA = """patient struct<id: string, age: int, sex: string, zip: string>,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import faust
 
-from stream_anon.faust import anonymizing_agent
+from stream_anon.hosts.faust import anonymizing_agent
 
 POLICY = Path(__file__).resolve().parents[1] / "clinic" / "policy.yaml"
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.exit_codes import epilog
 from stream_anon.conditions import Condition
+from stream_anon.formats.tables.format_names import Format
 from stream_anon.version import SOFTWARE
 
 app = typer.Typer(

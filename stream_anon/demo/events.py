@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from stream_anon.adapters.tables.csv_cells import parse
-from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.errors import InputError
+from stream_anon.formats.tables.csv_cells import parse
+from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute
 from stream_anon.microdata.coding import UNREADABLE, find
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.codecs import codec_of
+from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.attributes import pass_value
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find

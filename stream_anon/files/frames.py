@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Literal, Self, TypeVar, overload
 
-from stream_anon.adapters.tables.arrow.installed import require_narwhals
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileReport
 from stream_anon.files.rejects import faults_of, in_words
 from stream_anon.files.suppressed import many_suppressed, suppressed_in_words
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
+from stream_anon.formats.tables.arrow.installed import require_narwhals
 from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import Policy, require_policy
@@ -125,8 +125,8 @@ def anonymize_frame(
     """
     require_policy(policy)
     require_narwhals("anonymize_frame")
-    from stream_anon.adapters.tables.arrow.frames import batches_of, in_kind
-    from stream_anon.adapters.tables.arrow.releases import ReleaseTables
+    from stream_anon.formats.tables.arrow.frames import batches_of, in_kind
+    from stream_anon.formats.tables.arrow.releases import ReleaseTables
 
     key = key_of(draws_key)
     if rejects not in ("raise", "return"):

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.arrow.installed import require_narwhals
-from stream_anon.adapters.tables.columns import ColumnCoder
-from stream_anon.adapters.tables.python_values import plain
 from stream_anon.files.anonymizing import SOURCE
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.tables.arrow.installed import require_narwhals
+from stream_anon.formats.tables.columns import ColumnCoder
+from stream_anon.formats.tables.python_values import plain
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder, find
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -68,7 +68,7 @@ class Incoming:
 
     def _of_frame(self, frame: Any) -> Iterator[CodedBatch]:
         require_narwhals("a frame")
-        from stream_anon.adapters.tables.arrow.frames import batches_of
+        from stream_anon.formats.tables.arrow.frames import batches_of
 
         return batches_of(frame, self._policy, self.count, self._columns)
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.second_process import compile_in_two
-from stream_anon.adapters.tables.format_names import STANDARD, Format, as_written, format_of
-from stream_anon.adapters.tables.formats import RecordReader, open_reader, open_writer
-from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.warming import warm_up_first_half, warm_up_second_half
 from stream_anon.errors import InputError, Refused
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.rejects import MOST_REJECTED, Fault, RejectsWriter, faults_of
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.tables.format_names import STANDARD, Format, as_written, format_of
+from stream_anon.formats.tables.formats import RecordReader, open_reader, open_writer
+from stream_anon.formats.tables.new_files import NewFile
 from stream_anon.judging.refusing import Judging, When
 from stream_anon.judging.sample_study import sampled_by
 from stream_anon.microdata.batch import CodedBatch

@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-from stream_anon.adapters.tables.new_files import private_file
+from stream_anon.formats.tables.new_files import private_file
 
 SUFFIX = ".draws-key"
 

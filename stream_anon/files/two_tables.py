@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.codecs import codec_of
 from stream_anon.adapters.entropy import fresh_draws
-from stream_anon.adapters.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
-from stream_anon.adapters.tables.formats import open_reader, open_writer
-from stream_anon.adapters.tables.new_files import NewFile
 from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.job import FileReport, Progress
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
+from stream_anon.formats.tables.formats import open_reader, open_writer
+from stream_anon.formats.tables.new_files import NewFile
 from stream_anon.judging.refusing import OF_FILE, raise_if_forbidden
 from stream_anon.judging.tally import Tally
 from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.codecs import codec_of
+from stream_anon.formats.codecs import codec_of
 from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.singling import Singled, singled

@@ -11,9 +11,9 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
-from stream_anon.adapters.writing.passing import PassedTexts
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
+from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.judging.missing_values import MissingValues, missing_of
 from stream_anon.microdata.attributes import Passing
 from stream_anon.microdata.batch import CodedBatch

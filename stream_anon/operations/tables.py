@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.tables.format_names import as_written, released_format
 from stream_anon.audit.records import ReleasedRecordReader
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.formats.tables.format_names import as_written, released_format
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import PassThrough, Sensitive

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from stream_anon.adapters.codecs import RecordFormats
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError
+from stream_anon.formats.codecs import RecordFormats
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings

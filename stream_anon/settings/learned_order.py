@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.tables.small_texts import read_text
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.formats.tables.small_texts import read_text
 from stream_anon.microdata.policy import LearnedOrder
 
 FORMAT = 1

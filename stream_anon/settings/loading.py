@@ -19,8 +19,8 @@ from pydantic_settings import (
 )
 from pydantic_settings import SettingsError as VariableError
 
-from stream_anon.adapters.tables.small_texts import read_text
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.formats.tables.small_texts import read_text
 from stream_anon.settings.model import ENVIRONMENT_PREFIX, Settings
 from stream_anon.settings.yaml_text import read_yaml
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 import msgspec
 
 from stream_anon.adapters.secret_files import read_key
-from stream_anon.adapters.tables.small_texts import read_numbered_table
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.formats.tables.small_texts import read_numbered_table
 from stream_anon.microdata.attributes import (
     LIST_MARK,
     Attribute,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.files.anonymizing import Anonymization
+from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.policy import Policy
 from tests.attacks.town import town_policy

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.files.anonymizing import Anonymization
+from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.release import Release
 from stream_anon.service.closing.publication import CHUNK

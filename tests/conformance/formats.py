@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stream_anon.adapters.codecs import FORMATS as SHIPPED
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
+from stream_anon.formats.codecs import FORMATS as SHIPPED
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.codecs import FORMATS as SHIPPED
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind
+from stream_anon.formats.codecs import FORMATS as SHIPPED
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind
 from stream_anon.microdata.attributes import Missing, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import CodedRecord, RecordCoder

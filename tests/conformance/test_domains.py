@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.json.scanner.scanner import Scanner
-from stream_anon.adapters.json.scanner.tables import scan_tables
-from stream_anon.adapters.json.single_reading import SingleReader
-from stream_anon.adapters.tables.csv_cells import parse
 from stream_anon.audit.cells import CellReader
 from stream_anon.errors import Unfit
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.scanner.scanner import Scanner
+from stream_anon.formats.json.scanner.tables import scan_tables
+from stream_anon.formats.json.single_reading import SingleReader
+from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import CodedRecord, code_value

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.adapters.avro.reading import AvroReader
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.protobuf.reading import MessageReader
-from stream_anon.adapters.protobuf.schemas import message_of
-from stream_anon.adapters.unwrapping import Unwrapper, UnwrappingCodec
+from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.protobuf.reading import MessageReader
+from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec
 from stream_anon.microdata.attributes import LIST_MARK, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy

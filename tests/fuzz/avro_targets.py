@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.avro.walking import STEPS_A_BYTE
+from stream_anon.formats.avro.walking import STEPS_A_BYTE
 from stream_anon.microdata.batch import Reason
 from tests.fuzz import avro_inputs, reading, schema_policy
 from tests.fuzz.cases import Case, Limits

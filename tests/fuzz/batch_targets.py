@@ -24,7 +24,7 @@ from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
-from stream_anon.adapters.registry.framing import Framing, headers_of
+from stream_anon.formats.registry.framing import Framing, headers_of
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from tests.fuzz import batch_inputs
 from tests.fuzz.cases import Case, Fault, Kind, Limits

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.framing import Framing
+from stream_anon.formats.codecs import RecordFormats, topic_codec
+from stream_anon.formats.registry.framing import Framing
 from stream_anon.microdata.batch import Reason
 from tests.fuzz import json_inputs, reading
 from tests.fuzz.cases import Case, Limits

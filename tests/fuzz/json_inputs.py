@@ -14,7 +14,7 @@ from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import Policy
 from tests.fuzz.mutations import mutated
 from tests.support import hostile
-from tests.unit.adapters.envelopes.test_envelopes import EVENTS, SPOILT
+from tests.unit.formats.envelopes.test_envelopes import EVENTS, SPOILT
 
 _GROUPS = 4
 WORDS = (

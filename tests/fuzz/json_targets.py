@@ -9,14 +9,14 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.unwrapping import looks_framed
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.unwrapping import looks_framed
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import UNREADABLE
 from tests.fuzz import json_inputs, reading
 from tests.fuzz.cases import Case, Limits
-from tests.unit.adapters.envelopes.test_envelopes import MOST as MOST_OF_EVENT
-from tests.unit.adapters.envelopes.test_envelopes import WRAPPINGS, meaning
+from tests.unit.formats.envelopes.test_envelopes import MOST as MOST_OF_EVENT
+from tests.unit.formats.envelopes.test_envelopes import WRAPPINGS, meaning
 
 MOST = 8_000
 CHECKED = 2

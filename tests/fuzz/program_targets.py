@@ -13,24 +13,24 @@ import numpy as np
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from numpy.typing import NDArray
 
-from stream_anon.adapters.avro import verifying as avro
-from stream_anon.adapters.avro.program import program_of as avro_program
-from stream_anon.adapters.avro.reading import AvroReader
-from stream_anon.adapters.avro.schemas import parsed
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.protobuf import verifying as protobuf
-from stream_anon.adapters.protobuf.program import program_of as protobuf_program
-from stream_anon.adapters.protobuf.reading import MessageReader
-from stream_anon.adapters.protobuf.schemas import message_of
-from stream_anon.adapters.unwrapping import Unwrapper, UnwrappingCodec
 from stream_anon.errors import InputError
+from stream_anon.formats.avro import verifying as avro
+from stream_anon.formats.avro.program import program_of as avro_program
+from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.avro.schemas import parsed
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.protobuf import verifying as protobuf
+from stream_anon.formats.protobuf.program import program_of as protobuf_program
+from stream_anon.formats.protobuf.reading import MessageReader
+from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec
 from tests.fuzz import avro_inputs, protobuf_inputs, reading, schema_policy
 from tests.fuzz.avro_targets import DRAWN
 from tests.fuzz.cases import Case, Limits
 from tests.fuzz.mutations import mutated
 from tests.support.avro_records import named_types
-from tests.unit.adapters.avro.test_verifying import NODE, READ
-from tests.unit.adapters.protobuf.test_verifying import BROAD, PATHS
+from tests.unit.formats.avro.test_verifying import NODE, READ
+from tests.unit.formats.protobuf.test_verifying import BROAD, PATHS
 
 _TRIES = 50
 Changes = Sequence[tuple[int, int, int]]

@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from stream_anon.adapters.protobuf import schemas
+from stream_anon.formats.protobuf import schemas
 from stream_anon.microdata.batch import Reason
 from tests.fuzz import protobuf_inputs, reading, schema_policy
 from tests.fuzz.avro_targets import CHECKED, DRAWN, FRAME

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.writing.passing import Spans
+from stream_anon.formats.writing.passing import Spans
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import CodedRecord, Misfit, RecordCoder

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.framing import Framing
+from stream_anon.formats.codecs import RecordFormats, topic_codec
+from stream_anon.formats.registry.framing import Framing
 from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stream_anon.adapters.registry.framing import Framing
+from stream_anon.formats.registry.framing import Framing
 from tests.fuzz.avro_targets import AvroTarget
 from tests.fuzz.batch_targets import BatchTarget
 from tests.fuzz.cases import Target
@@ -13,7 +13,7 @@ from tests.fuzz.json_targets import EnvelopeTarget, JsonTarget
 from tests.fuzz.program_targets import AvroPrograms, ProtobufPrograms
 from tests.fuzz.protobuf_targets import ProtobufTarget
 from tests.fuzz.writing_targets import WritingTarget
-from tests.unit.adapters.envelopes.test_envelopes import WRAPPINGS
+from tests.unit.formats.envelopes.test_envelopes import WRAPPINGS
 
 _FRAMINGS = (Framing.CONFLUENT, Framing.APICURIO_GLOBAL, Framing.GLUE)
 TARGETS: Mapping[str, Target] = {

@@ -10,15 +10,15 @@ from typing import Any
 import fastavro
 import numpy as np
 
-from stream_anon.adapters.json.codec import JsonCodec
+from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.output.fields import fields_of
 from stream_anon.microdata.output.shape import Shape
 from tests.conformance.test_codecs import release_of
 from tests.fuzz import json_inputs
 from tests.fuzz.cases import Case, Fault, Kind, Limits
 from tests.fuzz.poison import FILLS, poisoned
-from tests.unit.adapters.avro import test_encoding as avro
-from tests.unit.adapters.protobuf import test_encoding as protobuf
+from tests.unit.formats.avro import test_encoding as avro
+from tests.unit.formats.protobuf import test_encoding as protobuf
 
 _SHAPES = (Shape.TYPED, Shape.FLAT)
 

@@ -15,7 +15,7 @@ import pytest
 from stream_anon import Anonymizer, Policy
 from stream_anon.demo.clinic import visits
 from stream_anon.errors import Refused
-from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
+from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT
 from tests.support.modules import module_of
@@ -26,7 +26,7 @@ op = pytest.importorskip("bytewax.operators")
 Dataflow = pytest.importorskip("bytewax.dataflow").Dataflow
 recovery, testing = pytest.importorskip("bytewax.recovery"), pytest.importorskip("bytewax.testing")
 TestingSource = testing.TestingSource
-host = pytest.importorskip("stream_anon.integrations.bytewax")
+host = pytest.importorskip("stream_anon.hosts.bytewax")
 
 WINDOW, EACH = 50, {"engine": {"name": "mondrian", "seed": 1}}
 

@@ -20,8 +20,8 @@ import pytest
 from stream_anon import Policy, anonymize_frame
 from stream_anon.demo.clinic import visits
 from stream_anon.errors import InputError, Refused, SettingsError
-from stream_anon.integrations import release_folder
-from stream_anon.integrations.release_folder import ReleaseFolder, StoredRelease
+from stream_anon.hosts import release_folder
+from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from tests.support.data import ROOT
 from tests.support.modules import module_of
 from tests.support.policies import people, write_json_lines, write_policy
@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 sql = pytest.importorskip("pyspark.sql")
-spark_host = pytest.importorskip("stream_anon.integrations.spark")
+spark_host = pytest.importorskip("stream_anon.hosts.spark")
 
 SCHEMA = "person string, age int, home struct<city: string>, visits int, illness string, undeclared string"
 SEEDED: dict[str, Any] = {"engine": {"name": "mondrian", "seed": 1}, "window": {"max_records": 1000}}

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.json.scanner.scanner import Scanner
-from stream_anon.adapters.json.scanner.tables import scan_tables
-from stream_anon.adapters.json.single_reading import SingleReader
-from stream_anon.adapters.writing.passing import PassedTexts
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.scanner.scanner import Scanner
+from stream_anon.formats.json.scanner.tables import scan_tables
+from stream_anon.formats.json.single_reading import SingleReader
+from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder

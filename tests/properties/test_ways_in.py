@@ -22,12 +22,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from stream_anon import Anonymizer
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.tables.arrow.frames import batches_of
-from stream_anon.adapters.tables.arrow.parquet_files import ParquetReader
-from stream_anon.adapters.tables.csv_files import CsvReader
-from stream_anon.adapters.tables.json_lines import JsonLinesReader
 from stream_anon.files.incoming import Incoming
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.tables.arrow.frames import batches_of
+from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
+from stream_anon.formats.tables.csv_files import CsvReader
+from stream_anon.formats.tables.json_lines import JsonLinesReader
 from stream_anon.microdata.attributes import (
     Identifier,
     Missing,

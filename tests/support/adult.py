@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder

@@ -6,9 +6,9 @@ import json
 import struct
 from typing import Any
 
-from stream_anon.adapters.avro.reading import AvroReader
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.unwrapping import UnwrappingCodec
+from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.policy import Policy
 from tests.support.avro_records import PlainReader, Unfit, zigzag
 

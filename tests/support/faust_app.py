@@ -11,7 +11,7 @@ from pathlib import Path
 
 import faust
 
-from stream_anon.faust import anonymizing_agent
+from stream_anon.hosts.faust import anonymizing_agent
 from stream_anon.settings.loading import load_settings
 
 

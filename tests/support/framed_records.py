@@ -7,9 +7,9 @@ import uuid
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.framing import Framing
+from stream_anon.formats.codecs import RecordFormats, topic_codec
+from stream_anon.formats.registry.framing import Framing
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 

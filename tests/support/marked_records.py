@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.unwrapping import FITS, Unwrapped, UnwrappingCodec
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.unwrapping import FITS, Unwrapped, UnwrappingCodec
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.texts import Texts
@@ -14,7 +14,7 @@ MARK = b"\x01"
 
 
 class MarkUnwrapper:
-    """See `adapters.unwrapping.Unwrapper`."""
+    """See `formats.unwrapping.Unwrapper`."""
 
     def unwrap(self, values: Texts) -> Unwrapped:
         found, outcomes = list[bytes | None](), np.full(len(values), FITS, np.int8)

@@ -7,9 +7,9 @@ from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.protobuf.reading import MessageReader
-from stream_anon.adapters.unwrapping import UnwrappingCodec
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.protobuf.reading import MessageReader
+from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.policy import Policy
 from tests.support.marked_records import MARK, MarkUnwrapper
 from tests.support.protobuf_records import Unfit, meaning, plain_class

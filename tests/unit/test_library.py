@@ -11,7 +11,7 @@ import pytest
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.errors import InputError, Refused, SettingsError
-from stream_anon.integrations.release_folder import ReleaseFolder
+from stream_anon.hosts.release_folder import ReleaseFolder
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.tables.csv_files import CsvReader
-from stream_anon.adapters.tables.json_lines import JsonLinesReader
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.tables.csv_files import CsvReader
+from stream_anon.formats.tables.json_lines import JsonLinesReader
 from stream_anon.library import Anonymizer, Policy
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder

@@ -1,1 +1,1 @@
-"""Records that name their schema in a registry: framing, the registry's client, reading and writing."""
+"""Ask a schema registry: how to reach it, its REST interface, and what it replies."""

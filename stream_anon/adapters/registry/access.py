@@ -1,16 +1,21 @@
-"""Where a registry is and how to log in."""
+"""Where a registry is, how to log in, and a session with it."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stream_anon.adapters.registry.framing import Framing
+import aiohttp
+
+from stream_anon.adapters.registry.client import Session
 from stream_anon.adapters.secret_files import SecretError, first_bytes, secret_of
 from stream_anon.errors import RegistryError, SettingsError
+from stream_anon.formats.registry.framing import Framing
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
 
@@ -34,6 +39,14 @@ class RegistryAccess:
     certificate_file: Path | None = None
     key_file: Path | None = None
     timeout: float = 5.0
+
+    @asynccontextmanager
+    async def session(self, framing: Framing | None = None) -> AsyncIterator[Session]:
+        """Connect for some requests; see `SchemaRegistry`. Raises RegistryError."""
+        headers, trust = await asyncio.to_thread(lambda: (self.headers(), self.trust()))
+        timeout, connector = aiohttp.ClientTimeout(total=self.timeout), aiohttp.TCPConnector(ssl=trust, limit=8)
+        async with aiohttp.ClientSession(headers=headers, timeout=timeout, connector=connector) as http:
+            yield Session(http, self.url, framing or self.framing)
 
     def headers(self) -> dict[str, str]:
         """Return what a request says of us. Raises RegistryError."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
@@ -13,16 +12,6 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 import msgspec
 
-from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.framing import Framing
-from stream_anon.adapters.registry.registered import (
-    MOST_REFERENCES,
-    UNREADABLE,
-    UNTOLD,
-    Entry,
-    RegisteredSchema,
-    with_references,
-)
 from stream_anon.adapters.registry.replies import (
     GONE,
     NOT_ALLOWED,
@@ -38,40 +27,32 @@ from stream_anon.adapters.registry.replies import (
     Verdict,
 )
 from stream_anon.errors import RegistryError
+from stream_anon.formats.registry.asking import TELLABLE
+from stream_anon.formats.registry.framing import Framing
+from stream_anon.formats.registry.registered import (
+    MOST_REFERENCES,
+    UNREADABLE,
+    UNTOLD,
+    Entry,
+    RegisteredSchema,
+    with_references,
+)
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 
 _Reference = TypeVar("_Reference")
-# Ids are counted from one; one that is large, or a GUID, could be bytes of a record that only looks framed.
-_UNTELLABLE = re.compile(r"(?<=ids/)(?![0-9]{1,6}(?:/references)?$|globalIds/|contentIds/).+", re.IGNORECASE)
+_UNTELLABLE = re.compile(rf"(?<=ids/)(?!{TELLABLE}(?:/references)?$|globalIds/|contentIds/).+", re.IGNORECASE)
 _JSON = "application/vnd.schemaregistry.v1+json"
 # Where two workers register at once, a registry may tell one a conflict. Asked again, it knows the schema.
 _PAUSES = (0.1, 0.3, 1.0)
 
 
-class RegistryClient:
-    """Asks one registry; nothing is kept between two calls."""
+class Session:
+    """Some requests to a registry over the same connections; see `RegistrySession`. Nothing is kept between two."""
 
-    def __init__(self, access: RegistryAccess) -> None:
-        self._access = access
-        self._base = access.url.rstrip("/")
+    def __init__(self, http: aiohttp.ClientSession, url: str, framing: Framing) -> None:
+        self._http, self._base, self._framing = http, url.rstrip("/"), framing
         # Apicurio's own ids are not those of its Confluent interface.
         self._own = self._base.partition("/apis/ccompat/")[0] + "/apis/registry/v2"
-
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Session]:
-        """Connect for some requests. Raises RegistryError."""
-        headers, trust = await asyncio.to_thread(lambda: (self._access.headers(), self._access.trust()))
-        timeout = aiohttp.ClientTimeout(total=self._access.timeout)
-        connector = aiohttp.TCPConnector(ssl=trust, limit=8)
-        async with aiohttp.ClientSession(headers=headers, timeout=timeout, connector=connector) as http:
-            yield Session(http, self._base, self._own, self._access.framing)
-
-
-class Session:
-    """Some requests to a registry over the same connections."""
-
-    def __init__(self, http: aiohttp.ClientSession, base: str, own: str, framing: Framing) -> None:
-        self._http, self._base, self._own, self._framing = http, base, own, framing
 
     async def schema(self, key: int | str, *, alone: bool = False) -> RegisteredSchema | None:
         """Return the schema of an id or a GUID; None where the registry lacks it or what it refers to.
@@ -232,11 +213,6 @@ class Session:
         if reply.status != OK:
             raise reply.refusal()
         return reply
-
-
-def may_be_told(number: int | str) -> bool:
-    """Return whether an id may stand in a log; others could be bytes of a record that only looks framed."""
-    return _UNTELLABLE.search(f"ids/{number}") is None
 
 
 def _bounded(references: Sequence[_Reference]) -> Sequence[_Reference]:

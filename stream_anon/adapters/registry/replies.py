@@ -9,8 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from stream_anon.errors import Refused, RegistryError
+from stream_anon.formats.registry.asking import WAY_OUT
 
-WAY_OUT = "Change the subject's compatibility or kafka.registry.subject"
 OK, NOT_FOUND, NOT_ALLOWED, _CONFLICT, _UNPROCESSABLE = 200, 404, 405, 409, 422
 # A login that is refused over and over may be locked, and a limit on requests be used up for ever.
 _REFUSALS = frozenset({401, 403, 429})

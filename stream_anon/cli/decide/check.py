@@ -16,9 +16,9 @@ from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
+from stream_anon.formats.tables.format_names import Format
 from stream_anon.judging.findings import Severity
 from stream_anon.judging.forecast import Forecast
 from stream_anon.judging.sample_study import Study

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.app import (
     Accepted,
     Config,
@@ -21,6 +20,7 @@ from stream_anon.cli.app import (
     app,
 )
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.format_names import Format
 
 if TYPE_CHECKING:
     from stream_anon.operations.samples import SampleSource

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.page import leakage_page

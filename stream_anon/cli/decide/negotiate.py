@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import Refused, SettingsError
+from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.negotiate import negotiating
 from stream_anon.operations.negotiate.negotiating import Negotiation, NegotiationRequest
 from stream_anon.operations.negotiate.page import negotiation_page

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Load, arrivals_of
 from stream_anon.operations.plan.planning import FEW_WINDOWS, Choices, Limits, Plan, plan, warm_engines

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.tables.new_files import write_whole
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
 from stream_anon.operations.utility.classifiers import (

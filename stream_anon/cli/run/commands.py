@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.app import (
     Accepted,
     AcceptedOfFile,
@@ -21,6 +20,7 @@ from stream_anon.cli.app import (
     overridden,
 )
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.format_names import Format
 
 
 @app.command("run", rich_help_panel="Run")

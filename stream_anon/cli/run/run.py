@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError, StreamAnonError
-from stream_anon.fleet.fleet import serve_fleet
+from stream_anon.hosts.fleet.fleet import serve_fleet
 from stream_anon.service.shadow import Shadow
 from stream_anon.service.wiring.serving import serve
 

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.adapters.tables.format_names import Format, as_written, released_format
-from stream_anon.adapters.tables.opening import open_records
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError, UnreadableRecords
+from stream_anon.formats.tables.format_names import Format, as_written, released_format
+from stream_anon.formats.tables.opening import open_records
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.operations.audit.released_files import bare_lines, released_rows

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
-from stream_anon.adapters.codecs import RecordFormats, described, kind_of
-from stream_anon.adapters.registry.client import RegistryClient
-from stream_anon.adapters.registry.framing import Framing
 from stream_anon.audit.formats.decoding import WriterSchema, by_schemas, schema_named
 from stream_anon.audit.records import Decoded, decode_record
+from stream_anon.formats.codecs import RecordFormats, described, kind_of
+from stream_anon.formats.registry.framing import Framing
 
 
 class OutputDecoder:
@@ -32,8 +30,7 @@ class OutputDecoder:
             return
         wanted = {schema_named(value) for value in values} - {None, *self._schemas}
         if wanted:
-            client = RegistryClient(replace(registry, framing=Framing.CONFLUENT))  # as the output is framed
-            async with client.session() as session:
+            async with registry.session(Framing.CONFLUENT) as session:  # as the output is framed
                 for number in sorted(each for each in wanted if each is not None):
                     found = await session.schema(number, alone=True)
                     fits = found is not None and found.kind == kind_of(self._formats.output)

@@ -11,13 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from stream_anon.adapters.tables.arrow.installed import require_pyarrow
-from stream_anon.adapters.tables.format_names import DELIMITERS, Format, check_typed_columns, released_format
-from stream_anon.adapters.tables.opening import lines_of, open_records
 from stream_anon.audit.cells import CellReader, TypedReader, header_cells
 from stream_anon.audit.formats.series import MOST, DecodedSeries, Series
 from stream_anon.audit.records import decode_record
 from stream_anon.errors import InputError
+from stream_anon.formats.tables.arrow.installed import require_pyarrow
+from stream_anon.formats.tables.format_names import DELIMITERS, Format, check_typed_columns, released_format
+from stream_anon.formats.tables.opening import lines_of, open_records
 from stream_anon.microdata.policy import Policy
 
 _MOST_CELL = 2**24
@@ -63,7 +63,7 @@ def released_rows(path: Path, policy: Policy) -> Iterator[Rows]:
 def _typed_rows(path: Path, policy: Policy) -> Iterator[Rows]:
     """Open a Parquet file; 4,096 of its records are in memory at a time."""
     require_pyarrow(str(path))
-    from stream_anon.adapters.tables.arrow.parquet_input import opened_parquet, rows_of
+    from stream_anon.formats.tables.arrow.parquet_input import opened_parquet, rows_of
 
     check_typed_columns(policy)
     with closing(opened_parquet(str(path))) as file:

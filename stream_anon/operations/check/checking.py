@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.codecs import check_formats, codec_of
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.tables.format_names import STANDARD, Format
-from stream_anon.adapters.tables.formats import open_reader
-from stream_anon.adapters.tables.samples import first_texts
 from stream_anon.conditions import Condition
 from stream_anon.errors import RegistryError, TopicError
+from stream_anon.formats.codecs import check_formats, codec_of
+from stream_anon.formats.tables.format_names import STANDARD, Format
+from stream_anon.formats.tables.formats import open_reader
+from stream_anon.formats.tables.samples import first_texts
 from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from stream_anon.adapters.tables.samples import Column
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.samples import Column
 from stream_anon.microdata.domains.automatic import equal_frequency
 from stream_anon.operations.propose.guess import Guess
 from stream_anon.operations.propose.numbers import number

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from stream_anon.adapters.tables.samples import Column
 from stream_anon.errors import HierarchyError
+from stream_anon.formats.tables.samples import Column
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.operations.propose.guess import Guess, Setting, fits, label, misfits, percent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stream_anon.adapters.tables.samples import Column, FieldSample
+from stream_anon.formats.tables.samples import Column, FieldSample
 from stream_anon.operations.propose.roles import words
 from stream_anon.operations.propose.support import FEWEST
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from stream_anon.adapters.tables.samples import Column, Value
+from stream_anon.formats.tables.samples import Column, Value
 
 FITTING = 0.95  # share of the values that must fit a domain of numbers, days or prefixes
 

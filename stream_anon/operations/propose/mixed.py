@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from stream_anon.adapters.tables.samples import Column, FieldSample
+from stream_anon.formats.tables.samples import Column, FieldSample
 from stream_anon.operations.propose.guess import FITTING, percent
 from stream_anon.operations.propose.sensitive import Field
 

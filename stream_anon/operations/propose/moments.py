@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial
 
-from stream_anon.adapters.tables.samples import Column, Value
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.samples import Column, Value
 from stream_anon.microdata.domains.calendar.moments import ISO, MOST_LETTERS, PER_SECOND, iso_moment
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.operations.propose.guess import Guess, fits, misfits

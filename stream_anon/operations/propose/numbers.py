@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 
-from stream_anon.adapters.tables.samples import Column, Value
+from stream_anon.formats.tables.samples import Column, Value
 from stream_anon.operations.propose.guess import FITTING, Guess, Setting, fits, misfits
 from stream_anon.operations.propose.roles import is_age
 from stream_anon.operations.propose.support import FEWEST, People, Reading, read

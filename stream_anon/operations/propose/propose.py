@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from stream_anon.adapters.tables.csv_cells import parse
-from stream_anon.adapters.tables.samples import Column, FieldSample, read_sample
 from stream_anon.errors import InputError, SettingsError, Unfit
+from stream_anon.formats.tables.csv_cells import parse
+from stream_anon.formats.tables.samples import Column, FieldSample, read_sample
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

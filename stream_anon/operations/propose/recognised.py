@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stream_anon.adapters.tables.samples import Column
 from stream_anon.errors import Unfit
+from stream_anon.formats.tables.samples import Column
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.registry import DOMAINS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from stream_anon.adapters.tables.samples import Column, Value
+from stream_anon.formats.tables.samples import Column, Value
 from stream_anon.judging.tally import MOST_LINKABLE
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.operations.propose.guess import Guess, label, misfits, percent

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.adapters.tables.samples import Column, Value
+from stream_anon.formats.tables.samples import Column, Value
 
 FEWEST = 10
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.descriptions import Topics
@@ -18,6 +17,7 @@ from stream_anon.adapters.kafka.topics.permissions import Resource, least_privil
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
 from stream_anon.conditions import Condition
 from stream_anon.errors import CertificateError, TopicError
+from stream_anon.formats.codecs import topic_codec
 from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.refusing import OF_RUN, refusal, weighed
 from stream_anon.judging.sample_findings import sample_findings

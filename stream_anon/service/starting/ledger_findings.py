@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
-from aiokafka.client import AIOKafkaClient
-
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.ledger.committed import committed_offsets
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.marking import has_records
-from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.writers import EVERYBODY, writers_of
@@ -20,7 +17,6 @@ from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place
 
 MOST_NAMED = 8
-_WITHIN = 20.0
 
 
 async def ledger_findings(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
@@ -45,7 +41,7 @@ async def ledger_findings(connection: Connection, topics: Topics, inputs: Sequen
 async def _offsets_without_entry(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
     view = ClusterView(connection)
     places = {(topic, n) for topic in inputs for n in range(await view.partitions(topic) or 0)}
-    committed = {place for place, offset in (await _committed(connection, places)).items() if offset}
+    committed = {place for place, offset in (await committed_offsets(connection, places)).items() if offset}
     if not committed:
         return []
     try:
@@ -61,20 +57,6 @@ async def _offsets_without_entry(connection: Connection, topics: Topics, inputs:
         finally:
             await ledger.discard()
     return unknown_offsets(topics.ledger, committed, entries, released)
-
-
-async def _committed(connection: Connection, places: Collection[Place]) -> dict[Place, int | None]:
-    client = connection.client(AIOKafkaClient, "check")
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await client.bootstrap()
-            return await GroupRequests(client, connection.group).stable_offsets(places)
-    except BrokerError:
-        raise
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise await connection_error(connection, "reading committed offsets", error) from None
-    finally:
-        await client.close()
 
 
 def unknown_offsets(

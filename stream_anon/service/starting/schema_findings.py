@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from stream_anon.adapters.codecs import RecordFormats, raise_if_schema_refused, topic_codec
-from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, RegistryError
+from stream_anon.formats.codecs import RecordFormats, raise_if_schema_refused, topic_codec
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.sample_study import Sample, Study
 from stream_anon.microdata.batch import Reason
@@ -43,7 +42,7 @@ async def raise_if_registry_away(formats: RecordFormats) -> None:
     Not where files hold schemas: then it may not be needed.
     """
     if formats.input != "json" and formats.registry is not None and not formats.registry.schemas:
-        async with RegistryClient(formats.registry).session() as session:
+        async with formats.registry.session() as session:
             await session.raise_if_away()
 
 

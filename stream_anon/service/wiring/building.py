@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from stream_anon.adapters.codecs import RecordFormats, described, topic_codec
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
@@ -26,6 +25,7 @@ from stream_anon.engine.keyed_draws import DrawnWindow, DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners, partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.window import SealedWindow
+from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery

@@ -10,7 +10,6 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.codecs import check_formats
 from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.http.answers import ObservedService, Order
 from stream_anon.adapters.http.server import HttpServers
@@ -20,6 +19,7 @@ from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_th
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.conditions import Condition
+from stream_anon.formats.codecs import check_formats
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Source
 from stream_anon.service.events import Listener, WorkerStarted, WorkerStopped, WorkerStopping

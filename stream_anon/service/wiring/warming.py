@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from stream_anon.adapters.codecs import PLAIN, RecordFormats, codec_of, topic_codec
 from stream_anon.adapters.kafka.bulk import draining, packed_batch
 from stream_anon.adapters.second_process import compile_in_two
 from stream_anon.compiled import when_compiling
 from stream_anon.engine import warming
+from stream_anon.formats.codecs import PLAIN, RecordFormats, codec_of, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
 from stream_anon.service.events import KernelsCompiled, KernelsCompiling, Listener

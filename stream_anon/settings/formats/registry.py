@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from stream_anon.adapters.registry.framing import Framing
+from stream_anon.formats.registry.framing import Framing
 from stream_anon.settings.section import Duration, Section
 
 FormatName = Literal["json", "json-schema", "avro", "protobuf"]

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.codecs import topic_codec
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.client import RegistryClient
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused
+from stream_anon.formats.codecs import topic_codec
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
@@ -159,7 +158,7 @@ async def test_check_says_what_framed_records_need_and_what_schemas_lack(stage: 
 
 
 async def test_workers_that_register_the_same_schema_at_once_all_learn_its_id(registry: Apicurio) -> None:
-    client = RegistryClient(RegistryAccess(registry.url))
+    client = RegistryAccess(registry.url)
 
     async def register(subject: str) -> int:
         async with client.session() as session:

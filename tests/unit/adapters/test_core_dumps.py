@@ -19,7 +19,7 @@ FORBID = "from stream_anon.adapters.core_dumps import forbid_core_dumps; forbid_
 STARTS = """
 import asyncio, ctypes, resource, sys
 from pathlib import Path
-from stream_anon.fleet import fleet, member
+from stream_anon.hosts.fleet import fleet, member
 from stream_anon.service.wiring import serving
 prctl, config = ctypes.CDLL(None).prctl, Path(sys.argv[1])
 def begin(coroutine):

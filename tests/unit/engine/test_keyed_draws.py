@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.codecs import codec_of
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawnWindow, DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.window import SealedWindow
+from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.policy import Policy

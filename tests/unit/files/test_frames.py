@@ -23,9 +23,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
-from stream_anon.adapters.tables.arrow import installed
 from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileJob
+from stream_anon.formats.tables.arrow import installed
 from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import adult_policy
 from tests.support.data import ROOT, shared_data

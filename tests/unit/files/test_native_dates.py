@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.tables.arrow.parquet_files import ParquetReader
 from stream_anon.errors import SettingsError
 from stream_anon.files.incoming import Incoming
-from stream_anon.integrations.release_folder import ReleaseFolder
+from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
+from stream_anon.hosts.release_folder import ReleaseFolder
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.domains.calendar.cells import Finest

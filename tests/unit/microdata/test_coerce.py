@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.tables.csv_cells import parse
 from stream_anon.errors import SettingsError, Unfit
+from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.coding import code_value
 from stream_anon.privacy.policy_document import PolicyDocument

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from stream_anon import Anonymizer, Policy
-from stream_anon.adapters.codecs import codec_of
+from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.attributes import ScalarType, Sensitive
 from stream_anon.microdata.sensitive_keys import criterion_keys
 from tests.support.policies import write_policy

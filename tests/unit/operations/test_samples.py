@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.errors import InputError
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, study
 from stream_anon.operations.samples import sample_of_file, without_ignored

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from stream_anon.adapters.tables.passed_columns import PassedColumns
-from stream_anon.adapters.writing.passing import PassedTexts
+from stream_anon.formats.tables.passed_columns import PassedColumns
+from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy

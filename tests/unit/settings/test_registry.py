@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.codecs import RecordFormats
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import SettingsError
+from stream_anon.formats.codecs import RecordFormats
 from stream_anon.settings.kafka_section import formats_of, kafka_of
 from stream_anon.settings.loading import parse_settings
 from tests.support.policies import PEOPLE

@@ -11,10 +11,10 @@ import pytest
 from aiohttp import web
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.adapters.registry.client import RegistryClient, may_be_told
-from stream_anon.adapters.registry.framing import Framing
-from stream_anon.adapters.registry.registered import UNREADABLE, RegisteredSchema
 from stream_anon.errors import Refused, RegistryError
+from stream_anon.formats.registry.asking import may_be_told
+from stream_anon.formats.registry.framing import Framing
+from stream_anon.formats.registry.registered import UNREADABLE, RegisteredSchema
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
 from tests.support.apache_kafka.certificates import Authority
 from tests.support.registry.memory_registry import MemoryRegistry
@@ -23,8 +23,8 @@ SCHEMA = '{"type": "string"}'
 GUID = "89791762-2336-4186-9674-299b90a802e2"
 
 
-def _client(registry: MemoryRegistry, **given: object) -> RegistryClient:
-    return RegistryClient(RegistryAccess(registry.url, timeout=2.0, **given))  # type: ignore[arg-type]
+def _client(registry: MemoryRegistry, **given: object) -> RegistryAccess:
+    return RegistryAccess(registry.url, timeout=2.0, **given)  # type: ignore[arg-type]
 
 
 FRAMINGS = [Framing.CONFLUENT, Framing.APICURIO_GLOBAL, Framing.APICURIO_CONTENT]
@@ -305,7 +305,7 @@ async def test_apicurio_is_asked_for_its_own_ids(framing: Framing) -> None:
     async with MemoryRegistry() as registry:
         registry.add(SCHEMA, 5_000_000_000)
         access = RegistryAccess(f"{registry.url}/apis/ccompat/v7", framing)
-        async with RegistryClient(access).session() as session:
+        async with access.session() as session:
             assert await session.schema(5_000_000_000) == RegisteredSchema(SCHEMA, "AVRO")
             assert await session.schema(6) is None
 

@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from stream_anon.adapters.avro.encoding import AvroEncoder
-from stream_anon.adapters.codecs import described
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.protobuf.encoding import ProtobufEncoder
 from stream_anon.audit.formats.decoding import WriterSchema, bodies_of, by_schemas, of_policy, schema_named
 from stream_anon.audit.formats.moments import as_json
 from stream_anon.audit.records import ReleasedRecordReader
+from stream_anon.formats.avro.encoding import AvroEncoder
+from stream_anon.formats.codecs import described
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain

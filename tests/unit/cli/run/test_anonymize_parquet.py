@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stream_anon.adapters.tables.arrow import installed
-from stream_anon.adapters.tables.arrow.parquet_files import ParquetReader
-from stream_anon.adapters.tables.format_names import Format
 from stream_anon.cli.run.anonymize import FileNames, file_job
+from stream_anon.formats.tables.arrow import installed
+from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
+from stream_anon.formats.tables.format_names import Format
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy

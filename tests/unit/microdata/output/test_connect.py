@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.adapters.codecs import codec_of
-from stream_anon.adapters.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.audit.records import ReleasedRecordReader, decode_record
 from stream_anon.errors import SettingsError
+from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.output.connect import connect_schema
 from stream_anon.microdata.output.shape import Shape

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_anon.adapters.codecs import RecordFormats, topic_codec
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.files.job import FileJob
+from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.judging.refusing import Judging, When
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.audit.output_records import OutputDecoder

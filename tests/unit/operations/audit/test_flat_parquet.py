@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stream_anon.adapters.tables.arrow.releases import ReleaseTables
 from stream_anon.audit.cells import TypedReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.files.job import FileJob
+from stream_anon.formats.tables.arrow.releases import ReleaseTables
 from stream_anon.microdata.output.members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.operations.audit.auditing import audit_files

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stream_anon.adapters.json.codec import JsonCodec
-from stream_anon.adapters.tables.arrow import installed, parquet_input
-from stream_anon.adapters.tables.arrow.parquet_files import ParquetWriter
-from stream_anon.adapters.tables.format_names import Format, as_written
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.files.job import FileJob
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.tables.arrow import installed, parquet_input
+from stream_anon.formats.tables.arrow.parquet_files import ParquetWriter
+from stream_anon.formats.tables.format_names import Format, as_written
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.audit.released_files import released_records
 from stream_anon.operations.audit.report import as_json

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_anon.adapters.tables.samples import Column, Value
+from stream_anon.formats.tables.samples import Column, Value
 from stream_anon.operations.propose.propose import propose
 from stream_anon.operations.propose.support import read
 from tests.support.proposals import Record, write_json

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.tables.samples import Column
+from stream_anon.formats.tables.samples import Column
 from stream_anon.operations.propose.numbers import ranges
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.settings.attributes.domains import NumericSettings

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from stream_anon.adapters.tables import samples
-from stream_anon.adapters.tables.samples import NESTED, Column
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.formats.tables import samples
+from stream_anon.formats.tables.samples import NESTED, Column
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.calendar.moments import PER_SECOND

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.tables.small_texts import read_table
+from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy

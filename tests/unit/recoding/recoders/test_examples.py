@@ -13,8 +13,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from stream_anon.adapters.tables.small_texts import read_table
 from stream_anon.errors import SettingsError
+from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.json.scanner import spans
+from stream_anon.formats.json.scanner import spans
 from stream_anon.service.events import InputSkipped, PartitionStopped, ReadingFault
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from stream_anon.adapters.json.scanner.tables import MOST_PARENTS
+from stream_anon.formats.json.scanner.tables import MOST_PARENTS
 from stream_anon.service.events import Readings, ReadingSlowly, RecordsConsumed, WindowPublished
 from tests.support.driver import Driver, people
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from stream_anon.adapters.avro.encoding import AvroEncoder
-from stream_anon.adapters.codecs import RecordFormats
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.conditions import Condition
+from stream_anon.formats.avro.encoding import AvroEncoder
+from stream_anon.formats.codecs import RecordFormats
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.policy import Policy

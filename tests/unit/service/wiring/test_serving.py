@@ -10,9 +10,9 @@ import numba
 import pytest
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.codecs import RecordFormats
 from stream_anon.compiled import kernel
 from stream_anon.errors import SettingsError
+from stream_anon.formats.codecs import RecordFormats
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.events import (
     BrokerAway,

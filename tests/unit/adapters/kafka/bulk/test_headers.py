@@ -12,7 +12,7 @@ from stream_anon.adapters.kafka.bulk import unread
 from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.unpacking import TooLargeError
 from stream_anon.adapters.kafka.bulk.unread import Unread
-from stream_anon.adapters.registry.framing import Framing, headers_of
+from stream_anon.formats.registry.framing import Framing, headers_of
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 NAME = b"__value_schema_id"

@@ -1,0 +1,1 @@
+"""Bytes to columns, and columns to bytes: a room for each format."""

@@ -1,0 +1,76 @@
+"""Find the values of some members of JSON objects in a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.formats.json.scanner.members import find_members
+from stream_anon.formats.json.scanner.odd_values import Found
+from stream_anon.formats.json.scanner.skipping import KEY_ROOM
+from stream_anon.formats.json.scanner.tables import (
+    KIND,
+    MOST_PARENTS,
+    PARENT,
+    TABLE,
+    WHOLE_VALUE,
+    ScanTables,
+    key_tables,
+)
+from stream_anon.microdata.keys import PADDING, padded_words
+from stream_anon.microdata.texts import Texts
+
+
+class SpanFinder:
+    """Finds members by their keys, without an object for each record.
+
+    Parameters
+    ----------
+    tables
+        The keys, see `members.find_members`.
+    inner
+        int64[fields], see there.
+    keys
+        All keys that are looked for.
+    most
+        Larger records are left, and are not plain.
+    """
+
+    def __init__(self, tables: ScanTables, inner: NDArray[np.int64], keys: Iterable[str], most: int) -> None:
+        self._tables, self._inner = tables, inner
+        self._longest_key = max(len(key.encode()) for key in keys)
+        self._most = most
+
+    @classmethod
+    def of(cls, paths: Sequence[tuple[str, ...]], most: int) -> Self:
+        """Return what finds the members at some paths from a record's top, and keeps them as they stand."""
+        tables = key_tables(paths)
+        fields = tables.fields
+        inner = np.where(fields[:, KIND] == PARENT, fields[:, TABLE], WHOLE_VALUE)
+        return cls(tables, inner, (key for path in paths for key in path), most)
+
+    def find(self, texts: Texts) -> Found:
+        """Return forms and spans of the members, the fields in the order of the tables.
+
+        A record that is plain is a sound JSON object to its end, is text, and holds each of the keys at most once.
+
+        Parameters
+        ----------
+        texts
+            n values with a gap of one byte.
+        """
+        found = Found(texts.room, len(self._inner), len(texts))
+        tables = self._tables
+        key = np.zeros(self._longest_key + KEY_ROOM + len(PADDING), np.uint8)
+        find_members(
+            found.text, found.words, texts.stops, self._most,
+            tables.labels, tables.slots, tables.tables, self._inner, np.zeros((len(self._inner), 2), np.int64),
+            np.empty(MOST_PARENTS, np.int64),
+            np.full(len(self._inner) + 1, -1), key[: -len(PADDING)], padded_words(key),
+            found.forms, found.starts, found.stops, found.plain,
+        )  # fmt: skip
+        found.plain &= texts.are_text()
+        return found
