@@ -23,9 +23,9 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.ports import Clock
 from stream_anon.service.wiring.building import build_worker
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.warming import warm_up
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of
 from stream_anon.settings.model import Settings
 
 MOST_DELAY = 3.0  # seconds; a policy's own limit may be shorter, but nobody waits for a longer one here

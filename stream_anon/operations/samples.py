@@ -28,8 +28,8 @@ from stream_anon.ports import Codec
 from stream_anon.service.starting.conditions import look_at_deployment
 from stream_anon.service.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.service.starting.schema_findings import reader_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.service.wiring.clients import connection_of, topics_of
+from stream_anon.settings.loading import kafka_of, load_settings
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stream_anon.adapters.secret_files import read_key
 from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.secret_files import read_key
 from stream_anon.settings.model import Settings
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.conditions import Condition
 from stream_anon.ports import MOST_RECORD_BYTES
+from stream_anon.ports.input_topics import InputTopics
 from stream_anon.settings.formats.registry import FormatName, FormatSettings, RegistrySettings
 from stream_anon.settings.section import Duration, Section
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,8 +19,10 @@ from pydantic_settings import (
 )
 from pydantic_settings import SettingsError as VariableError
 
+from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.small_texts import read_text
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.model import ENVIRONMENT_PREFIX, Settings
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -181,3 +183,25 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for argument in get_args(annotation):
         yield from _models(argument)
+
+
+def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:
+    """Return the settings of a file, with conditions accepted on the command line added to its own."""
+    settings = load_settings(config)
+    if not accepted:
+        return settings
+    both = sorted({*kafka_of(settings).accept_risks, *accepted})
+    return load_settings(config, {"kafka": {"accept_risks": both}})
+
+
+def kafka_of(settings: Settings) -> KafkaSettings:
+    """Return the section on Kafka.
+
+    Raises
+    ------
+    SettingsError
+        If there is none.
+    """
+    if settings.kafka is None:
+        raise SettingsError("kafka", "is required for a service; files need no such section")
+    return settings.kafka

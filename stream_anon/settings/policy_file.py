@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import msgspec
 
-from stream_anon.adapters.secret_files import read_key
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.small_texts import read_numbered_table
 from stream_anon.microdata.attributes import (
@@ -38,6 +37,7 @@ from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
+from stream_anon.secret_files import read_key
 from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAINS, AttributeSettings
 from stream_anon.settings.attributes.domains import BalancedSettings, DomainSettings, WordsSettings
 from stream_anon.settings.label_sample import sample_labels

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.ports import Membership, Sink
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.memory import INPUT, MemoryBroker, MemorySink, MemorySource
 from tests.support.sockets import until_closed

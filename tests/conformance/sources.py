@@ -14,9 +14,9 @@ from aiokafka.structs import TopicPartition
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.ports import Source
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.memory import MemoryBroker, MemorySource
 from tests.support.sockets import until_closed

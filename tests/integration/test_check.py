@@ -18,7 +18,6 @@ from aiokafka.protocol.admin import CreateAclsRequest
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import least_privileges, permissions_of
@@ -26,6 +25,7 @@ from stream_anon.cli.decide.check import check
 from stream_anon.errors import BrokerError, TopicError
 from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import CheckReport, examine_deployment
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.descriptions import Described, Topics
 from stream_anon.adapters.kafka.topics.plans import TopicPlan
 from stream_anon.adapters.kafka.topics.requirements import create_ledger, look
@@ -25,6 +24,7 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.operations.check import topic_setup
 from stream_anon.operations.check.checking import CheckReport, examine_deployment
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.policies import write_policy
 

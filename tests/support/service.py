@@ -23,9 +23,9 @@ import numpy as np
 import yaml
 from aiokafka import AIOKafkaProducer
 
+from stream_anon.service.wiring.clients import formats_of
 from stream_anon.service.wiring.warming import warm_up
-from stream_anon.settings.kafka_section import formats_of, kafka_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.apache_kafka import ApacheKafka
 

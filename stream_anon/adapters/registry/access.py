@@ -13,10 +13,10 @@ from pathlib import Path
 import aiohttp
 
 from stream_anon.adapters.registry.client import Session
-from stream_anon.adapters.secret_files import SecretError, first_bytes, secret_of
 from stream_anon.errors import RegistryError, SettingsError
 from stream_anon.formats.registry.framing import Framing
 from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
+from stream_anon.secret_files import SecretError, first_bytes, secret_of
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from stream_anon.adapters.secret_files import read_key
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.files.key_files import key_beside, make_key
+from stream_anon.secret_files import read_key
 from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.model import Settings
 

@@ -20,12 +20,12 @@ from stream_anon.hosts.faust.group import FaustGroup
 from stream_anon.hosts.faust.source import FaustSource
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.events import Listener
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
 from stream_anon.settings.draws_key import draws_key_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 

@@ -29,11 +29,12 @@ from stream_anon.hosts.fleet.member import REFUSED, WRONG_SETTINGS
 from stream_anon.hosts.fleet.reports import reports
 from stream_anon.ports import Clock
 from stream_anon.service.orders import Orders
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.serving import listening
 from stream_anon.service.worker import DRAIN_WITHIN
 from stream_anon.settings.draws_key import draws_key_of
-from stream_anon.settings.kafka_section import connection_of, kafka_of, settings_of_run
+from stream_anon.settings.loading import kafka_of, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 

@@ -31,7 +31,7 @@ from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
-from stream_anon.settings.kafka_section import kafka_of, settings_of_run
+from stream_anon.settings.loading import kafka_of, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 

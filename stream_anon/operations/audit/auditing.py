@@ -27,9 +27,9 @@ from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 

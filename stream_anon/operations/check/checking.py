@@ -28,10 +28,10 @@ from stream_anon.service.starting.conditions import Sampled, look_at_deployment,
 from stream_anon.service.starting.ledger_findings import ledger_findings
 from stream_anon.service.starting.rollout import published_before, rollout_findings
 from stream_anon.service.starting.schema_findings import output_findings
+from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
 from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
 
 

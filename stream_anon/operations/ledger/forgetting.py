@@ -14,15 +14,15 @@ from typing import Protocol
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
-from stream_anon.settings.kafka_section import connection_of, kafka_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.ports.input_topics import InputTopics
+from stream_anon.service.wiring.clients import connection_of
+from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.model import Settings
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.errors import SettingsError
 from stream_anon.ports import Place
+from stream_anon.ports.input_topics import InputTopics
 
 
 class OffsetStanding(StrEnum):

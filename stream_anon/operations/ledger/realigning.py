@@ -16,7 +16,6 @@ from pathlib import Path
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.requirements import create_ledger
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
@@ -26,8 +25,9 @@ from stream_anon.operations.ledger.forgetting import Cluster, ForgetfulLedger, i
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
 from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, Sink
-from stream_anon.settings.kafka_section import connection_of, kafka_of, topics_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.ports.input_topics import InputTopics
+from stream_anon.service.wiring.clients import connection_of, topics_of
+from stream_anon.settings.loading import kafka_of, load_settings
 
 
 class Fate(StrEnum):

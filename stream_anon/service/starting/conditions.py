@@ -29,8 +29,8 @@ from stream_anon.service.starting.input_sample import newest_records, nothing_re
 from stream_anon.service.starting.mirror_findings import mirror_findings
 from stream_anon.service.starting.rollout import newest_certificates
 from stream_anon.service.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
+from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import formats_of
 
 NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, tried in turn: markers of transactions take offsets too
 

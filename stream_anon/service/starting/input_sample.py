@@ -12,8 +12,8 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.judging.sample_study import Sample, sampled_by
 from stream_anon.microdata.policy import Policy
+from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import formats_of
 
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
 MOST_SAMPLED_TOPICS = 8

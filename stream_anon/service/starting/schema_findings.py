@@ -14,8 +14,8 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.ports.schemas import SchemaChange
+from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import formats_of
 
 LEARN_WITHIN = 60.0  # seconds
 _PLACE = "kafka.format"

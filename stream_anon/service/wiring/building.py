@@ -43,9 +43,10 @@ from stream_anon.service.starting.first_window import FirstWindow
 from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
+from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
-from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, topics_of
+from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 
 

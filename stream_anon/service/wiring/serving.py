@@ -29,13 +29,14 @@ from stream_anon.service.shadow import Beside, Shadow
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.wiring.building import build_shadow, build_worker
+from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
 from stream_anon.settings.draws_key import draws_key_of
-from stream_anon.settings.kafka_section import connection_of, formats_of, kafka_of, settings_of_run
+from stream_anon.settings.loading import kafka_of, settings_of_run
 from stream_anon.settings.model import HttpSettings, Settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.version import SOFTWARE

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
 from stream_anon.ports import Clock
 from stream_anon.service.events import CertificatesRead, Listener
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of
 
 SOON = 14 * 86_400.0  # seconds before the end of a certificate at which warnings begin
 LOOK_EVERY = 3600.0  # seconds; a renewed file is noticed after as long

@@ -11,13 +11,13 @@ from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, create_ledger, examine
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Polled
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.kafka

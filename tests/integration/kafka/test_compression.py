@@ -10,11 +10,11 @@ import pytest
 
 from stream_anon.adapters.kafka.bulk.packing import PACKERS
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.kafka

@@ -14,12 +14,12 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Acl, Operation, Resource, least_privileges
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Parcel
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.service import (
     AT_THE_LATEST,

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Lost
+from stream_anon.ports.input_topics import InputTopics
 from tests.integration.kafka.test_large_records import memory
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hostile_batches import GZIP, HOSTILE, ODD, ZSTD, Raw, batch_of

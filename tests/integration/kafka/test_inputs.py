@@ -8,9 +8,9 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.operations.check.checking import examine_deployment
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
     PARTITIONS,

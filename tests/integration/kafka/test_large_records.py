@@ -16,9 +16,9 @@ from aiokafka import AIOKafkaProducer
 from stream_anon.adapters.kafka.bulk.unpacking import AT_ONE_GO
 from stream_anon.adapters.kafka.bulk.unpacking_budget import AT_ONCE
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.ports import Held
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import K, Stage, WorkerProcess, make_records, produce, wait_until_accounted
 

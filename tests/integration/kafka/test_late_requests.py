@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, examine
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import missing_parts
 from tests.support.late_requests.cluster import cluster_of
 from tests.support.late_requests.playing import GUARDED, UNGUARDED, Played, play

@@ -19,8 +19,8 @@ from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.operations.check.checking import examine_deployment
 from stream_anon.service.starting.schema_findings import output_findings
-from stream_anon.settings.kafka_section import formats_of, kafka_of
-from stream_anon.settings.loading import load_settings
+from stream_anon.service.wiring.clients import formats_of
+from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.registry.apicurio import Apicurio
 from tests.support.registry.confluent import PROTOBUF_OF_PEOPLE, Confluent, avro_of_people, json_of_people

@@ -14,7 +14,6 @@ import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import (
     Acl,
@@ -29,6 +28,7 @@ from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalS
 from stream_anon.errors import BrokerError
 from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import tokens
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 from tests.support.apache_kafka.tokens import token

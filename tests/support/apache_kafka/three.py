@@ -18,9 +18,9 @@ from typing import Any, Self
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
 
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import least_privileges
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka.certificates import Authority
 from tests.support.apache_kafka.launcher import JARS
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka

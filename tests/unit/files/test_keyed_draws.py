@@ -19,13 +19,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
-from stream_anon.adapters.secret_files import read_key
 from stream_anon.cli import main as cli
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import SettingsError
 from stream_anon.files import key_files
 from stream_anon.files.key_files import make_key
 from stream_anon.microdata.policy import Policy as CorePolicy
+from stream_anon.secret_files import read_key
 from tests.attacks.town import town_policy, townspeople
 from tests.support.data import ROOT
 from tests.support.effort import examples

@@ -9,8 +9,8 @@ import pytest
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.tail import Tail
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.ports.input_topics import InputTopics
 from stream_anon.service import worker
 from stream_anon.service.closing import queue
 from stream_anon.service.events import WindowAbandoned

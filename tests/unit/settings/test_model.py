@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.settings.kafka_section import connection_of
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.settings.loading import load_settings, parse_settings
 from tests.support.policies import PEOPLE, write_policy
 

@@ -10,8 +10,8 @@ import pytest
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import SettingsError
 from stream_anon.formats.codecs import RecordFormats
-from stream_anon.settings.kafka_section import formats_of, kafka_of
-from stream_anon.settings.loading import parse_settings
+from stream_anon.service.wiring.clients import formats_of
+from stream_anon.settings.loading import kafka_of, parse_settings
 from tests.support.policies import PEOPLE
 
 URL = "http://127.0.0.1:8081"

@@ -36,8 +36,8 @@ from stream_anon.adapters.kafka.client.oidc import EndpointToken
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
-from stream_anon.adapters.secret_files import SecretError, secret_of
 from stream_anon.errors import BrokerError, Cause, SettingsError
+from stream_anon.secret_files import SecretError, secret_of
 
 _KNOCK_WITHIN = 3.0
 _C = TypeVar("_C")

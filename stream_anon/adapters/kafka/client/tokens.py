@@ -13,7 +13,7 @@ from pathlib import Path
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaError
 
-from stream_anon.adapters.secret_files import MOST_SECRET, first_bytes
+from stream_anon.secret_files import MOST_SECRET, first_bytes
 
 _COMMAND_WITHIN = 10.0
 _KEPT_FOR = 5.0  # seconds: a start opens ten connections, and one run of the command serves them all

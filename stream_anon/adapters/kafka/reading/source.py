@@ -23,10 +23,10 @@ from stream_anon.adapters.kafka.client.liveness import has_died
 from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
 from stream_anon.adapters.kafka.protocol.group_members import has_strangers
 from stream_anon.adapters.kafka.reading.assignment import Marks
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.ports import Chunk, DeadClient, GroupView, Held, Lost, Membership, Place, Polled
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
+from stream_anon.ports.input_topics import InputTopics
 
 # A worker that waits for a broker does not poll, so heartbeats alone keep its membership.
 _MAX_POLL_INTERVAL_MS = 2**31 - 1

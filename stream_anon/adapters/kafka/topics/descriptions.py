@@ -10,7 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import for_code
 
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
+from stream_anon.ports.input_topics import InputTopics
 
 ABSENT = "does not exist"
 MAY_NOT = "may not be described by this user"

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.cli.main import app, main
 from stream_anon.cli.run import forget as command
 from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
@@ -23,6 +22,7 @@ from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.forgetting import forget, survey
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Place
+from stream_anon.ports.input_topics import InputTopics
 from stream_anon.service.takeover.judging import judge
 from stream_anon.service.takeover.steps import Stop
 from tests.support.driver import Driver, people

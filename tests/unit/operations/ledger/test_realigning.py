@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.cli.main import app
 from stream_anon.cli.run import realign as command
 from stream_anon.errors import BrokerError, Refused, SettingsError
@@ -20,6 +19,7 @@ from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorRe
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
 from stream_anon.operations.ledger.realigning import Fate, Plan, Route, TargetService, plan, realign
 from stream_anon.ports import LedgerEntry, Place
+from stream_anon.ports.input_topics import InputTopics
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 

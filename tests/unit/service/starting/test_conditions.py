@@ -24,9 +24,9 @@ from stream_anon.service.starting.conditions import (
     raise_if_forbidden,
     weighed,
 )
+from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import connection_of, settings_of_run, topics_of
-from stream_anon.settings.loading import parse_settings
+from stream_anon.settings.loading import parse_settings, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.data import ROOT

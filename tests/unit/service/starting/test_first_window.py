@@ -14,7 +14,7 @@ from stream_anon.errors import Refused
 from stream_anon.service.events import WindowAbandoned, WindowPublished, WindowWithheld
 from stream_anon.service.starting import permission
 from stream_anon.service.starting.conditions import Sampled
-from stream_anon.settings.kafka_section import connection_of, topics_of
+from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.driver import Driver, people

@@ -11,13 +11,13 @@ import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.tail import entry_of, key_of, value_of
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place, TopicIds
+from stream_anon.ports.input_topics import InputTopics
 from stream_anon.privacy.certificate import certificate_parts
 from stream_anon.service.starting import mirror_findings as module
 from stream_anon.service.starting.mirror_findings import aliases, mirror_findings, unaligned

@@ -11,7 +11,7 @@ from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.privacy.promises import stated_by
 from stream_anon.service.starting import permission
 from stream_anon.service.starting.rollout import Before
-from stream_anon.settings.kafka_section import connection_of, topics_of
+from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 

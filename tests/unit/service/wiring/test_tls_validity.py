@@ -11,8 +11,7 @@ import pytest
 from stream_anon.service.events import CertificatesRead
 from stream_anon.service.wiring import tls_validity
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.kafka_section import kafka_of
-from stream_anon.settings.loading import parse_settings
+from stream_anon.settings.loading import kafka_of, parse_settings
 from tests.support.clock import FakeClock
 from tests.support.policies import PEOPLE
 

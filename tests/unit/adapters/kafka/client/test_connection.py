@@ -27,10 +27,10 @@ from stream_anon.adapters.kafka.client.connection_errors import in_words
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError, SettingsError
+from stream_anon.ports.input_topics import InputTopics
 
 SECRET = "Zyxwvut"  # noqa: S105
 PLAIN = Security("SASL_SSL", "PLAIN", "user", SECRET)

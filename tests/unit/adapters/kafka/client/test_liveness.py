@@ -13,10 +13,10 @@ from aiokafka.errors import GroupAuthorizationFailedError
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.liveness import has_died
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.errors import BrokerError
 from stream_anon.ports import DeadClient
+from stream_anon.ports.input_topics import InputTopics
 
 
 @pytest.mark.parametrize("ends", ["fetcher", "coordinator"])

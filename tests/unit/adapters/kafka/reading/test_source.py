@@ -13,10 +13,10 @@ from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, OffsetOut
 from stream_anon.adapters.kafka.bulk.draining import Unreadable
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading import source as module
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.errors import BrokerError
 from stream_anon.ports import DeadClient, Held, Lost, Polled
+from stream_anon.ports.input_topics import InputTopics
 
 PLACES = [TopicPartition("people", n) for n in range(2)]
 

@@ -8,13 +8,13 @@ import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.descriptions import Described, Topics
 from stream_anon.adapters.kafka.topics.plans import TopicPlan, looked_into, plans
 from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Place
+from stream_anon.ports.input_topics import InputTopics
 
 MISSING = "does not exist"
 TOPICS = Topics(InputTopics(("people",)), "out", "out.certificates", "out.dead-letters", "out.ledger")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.kafka.reading.input_topics import InputTopics
 from stream_anon.adapters.kafka.topics import requirements
 from stream_anon.adapters.kafka.topics.descriptions import ABSENT, Described, Topics
 from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.errors import TopicError
+from stream_anon.ports.input_topics import InputTopics
 
 TOPICS = Topics(InputTopics(("people",)), "out", "out.certificates", "out.dead-letters", "out.ledger")
 OUTPUT = Described("out", 2, 1, {})

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_anon.adapters.secret_files import MOST_SECRET, SecretError, first_bytes, secret_of
+from stream_anon.secret_files import MOST_SECRET, SecretError, first_bytes, secret_of
 
 
 def test_a_secret_comes_from_its_file_if_it_has_one(tmp_path: Path) -> None:

@@ -1,43 +1,14 @@
-"""What the section on Kafka means to clients: the connection, the topics, and which risks are accepted."""
+"""Make clients from the section on Kafka: the connection, the topics, and how records stand in them."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from pathlib import Path
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.conditions import Condition
-from stream_anon.errors import SettingsError
 from stream_anon.formats.codecs import RecordFormats
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import Settings
-
-
-def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:
-    """Return the settings of a file, with conditions accepted on the command line added to its own."""
-    settings = load_settings(config)
-    if not accepted:
-        return settings
-    both = sorted({*kafka_of(settings).accept_risks, *accepted})
-    return load_settings(config, {"kafka": {"accept_risks": both}})
-
-
-def kafka_of(settings: Settings) -> KafkaSettings:
-    """Return the section on Kafka.
-
-    Raises
-    ------
-    SettingsError
-        If there is none.
-    """
-    if settings.kafka is None:
-        raise SettingsError("kafka", "is required for a service; files need no such section")
-    return settings.kafka
 
 
 def connection_of(kafka: KafkaSettings) -> Connection:
