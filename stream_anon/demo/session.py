@@ -21,6 +21,7 @@ from stream_anon.demo.tally import Tally
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import audit_committed
+from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports import Clock
 from stream_anon.service.wiring.building import build_worker
 from stream_anon.service.wiring.clients import connection_of
@@ -180,7 +181,7 @@ class _Session:
     # -- the service -----------------------------------------------------------------------------------------
 
     async def _stream(self) -> None:
-        worker = build_worker(self._settings, self._policy, self._clock, self._tally.listen, self._stop)
+        worker = build_worker(self._settings, self._policy, self._clock, self._tally.listen, self._stop, permit_of)
         self._phase = Phase.JOINING
         service = asyncio.create_task(worker.run())
         try:

@@ -24,10 +24,10 @@ from stream_anon.formats.tables.opening import not_utf8
 from stream_anon.judging.sample_study import Sample
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.starting.conditions import look_at_deployment
+from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
+from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.ports import Codec
-from stream_anon.service.starting.conditions import look_at_deployment
-from stream_anon.service.starting.input_sample import newest_records, nothing_read, sample_of
-from stream_anon.service.starting.schema_findings import reader_of
 from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import kafka_of, load_settings
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from stream_anon.conditions import Condition
 from stream_anon.errors import SettingsError, StreamAnonError
 from stream_anon.hosts.fleet.fleet import serve_fleet
+from stream_anon.operations.starting.permission import permit_of
 from stream_anon.service.shadow import Shadow
 from stream_anon.service.wiring.serving import serve
 
@@ -21,7 +22,7 @@ def run(config: Path, workers: int = 1, accepted: Sequence[Condition] = (), shad
         raise SettingsError("--shadow", "is for a single worker; leave --workers out")
     try:
         if workers == 1:
-            serve(config, accepted, shadow)
+            serve(config, permit_of, accepted, shadow)
         else:
             serve_fleet(config, workers, accepted)
     except StreamAnonError:

@@ -19,6 +19,7 @@ from stream_anon.errors import SettingsError, StreamAnonError
 from stream_anon.hosts.faust.group import FaustGroup
 from stream_anon.hosts.faust.source import FaustSource
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.starting.permission import permit_of
 from stream_anon.service.events import Listener
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.log_listener import into_log
@@ -139,7 +140,15 @@ class AnonymizingService:
         self._check_app()
         self._running = True
         try:
-            await work(self._settings, self._policy, self._clock, self._tell, self._stop, source=self.source)
+            await work(
+                self._settings,
+                self._policy,
+                self._clock,
+                self._tell,
+                self._stop,
+                permit_of,
+                source=self.source,
+            )
         except Exception as error:
             self._log.exception(Line.FAILED)
             if isinstance(error, StreamAnonError):

@@ -25,6 +25,7 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.hosts.fleet.reports import EVERY, WorkerReport, framed
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.starting.permission import permit_of
 from stream_anon.service.orders import Orders
 from stream_anon.service.status.page import StatusBoard
 from stream_anon.service.wiring.leaving import stop_at_signals
@@ -77,7 +78,16 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     try:
         with quiet_libraries(log, clock.monotonic):
             try:
-                await work(settings, policy, clock, tell, stop, reporter.warm.set, orders=orders)
+                await work(
+                    settings,
+                    policy,
+                    clock,
+                    tell,
+                    stop,
+                    permit_of,
+                    reporter.warm.set,
+                    orders=orders,
+                )
             except Exception:
                 log.exception(Line.FAILED)
                 raise

@@ -23,11 +23,11 @@ from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, sampled_by, study_table
 from stream_anon.microdata.policy import Policy
-from stream_anon.service.starting.attribute_facts import AttributeFacts, attribute_facts
-from stream_anon.service.starting.conditions import Sampled, look_at_deployment, look_at_sample
-from stream_anon.service.starting.ledger_findings import ledger_findings
-from stream_anon.service.starting.rollout import published_before, rollout_findings
-from stream_anon.service.starting.schema_findings import output_findings
+from stream_anon.operations.starting.attribute_facts import AttributeFacts, attribute_facts
+from stream_anon.operations.starting.conditions import Sampled, look_at_deployment, look_at_sample
+from stream_anon.operations.starting.ledger_findings import ledger_findings
+from stream_anon.operations.starting.rollout import published_before, rollout_findings
+from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
 from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka import KafkaSettings

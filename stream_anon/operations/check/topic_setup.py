@@ -15,7 +15,7 @@ from stream_anon.adapters.kafka.topics.descriptions import Described
 from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, looked_into, plans
 from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.service.starting.conditions import largest_release
+from stream_anon.operations.starting.conditions import largest_release
 from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy

@@ -29,6 +29,7 @@ from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
+from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.learning import Studies
 from stream_anon.service.closing.publication import Writer
@@ -39,11 +40,10 @@ from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, Sc
 from stream_anon.service.fault_points import At, fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
-from stream_anon.service.starting.first_window import FirstWindow
-from stream_anon.service.starting.permission import raise_if_weaker_or_forbidden
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
+from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.loading import kafka_of
@@ -56,6 +56,7 @@ def build_worker(
     clock: Clock,
     tell: Listener,
     stop: asyncio.Event,
+    ask: AskPermit,
     source: Source | None = None,
 ) -> Worker:
     """Return a worker between two topics of a real broker; without a `source` it joins the group itself.
@@ -76,15 +77,12 @@ def build_worker(
 
     async def prepare() -> str | None:
         nonlocal permitted
-        topics = topics_of(kafka)
         if not permitted:  # this also creates a ledger that was deleted while the worker ran
-            permit = await raise_if_weaker_or_forbidden(
-                connection, topics, kafka, policy, settings.privacy.accept_weaker
-            )
-            worker.published_under(permit.before.revision if permit.before else 0)
+            permit = await ask(connection, settings, policy)
+            worker.published_under(permit.revision)
             worker.expect(permit.unsampled)
             permitted = True
-        made = exactly_once and await create_ledger(connection, topics)
+        made = exactly_once and await create_ledger(connection, topics_of(kafka))
         return kafka.ledger if made else None
 
     worker = assemble(

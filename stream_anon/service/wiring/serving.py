@@ -33,6 +33,7 @@ from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
+from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
 from stream_anon.settings.draws_key import draws_key_of
@@ -42,11 +43,13 @@ from stream_anon.settings.policy_file import build_policy
 from stream_anon.version import SOFTWARE
 
 
-def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | None = None) -> None:
+def serve(config: Path, ask: AskPermit, accepted: Sequence[Condition] = (), shadow: Shadow | None = None) -> None:
     """Run a worker with the settings of a file until SIGTERM or SIGINT.
 
     Parameters
     ----------
+    ask
+        Returns whether the worker may start, or raises.
     accepted
         Conditions that are accepted in addition to those of the settings.
     shadow
@@ -68,10 +71,10 @@ def serve(config: Path, accepted: Sequence[Condition] = (), shadow: Shadow | Non
     check_formats(policy, formats_of(kafka_of(settings)))
     silence_the_end()
     with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
-        asyncio.run(_serve(settings, policy, beside))
+        asyncio.run(_serve(settings, policy, ask, beside))
 
 
-async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> None:
+async def _serve(settings: Settings, policy: Policy, ask: AskPermit, beside: Beside | None) -> None:
     clock = SystemClock()
     log = open_log(clock.wall, settings.logs.format, settings.logs.level)
     registry = CollectorRegistry()
@@ -82,7 +85,7 @@ async def _serve(settings: Settings, policy: Policy, beside: Beside | None) -> N
     orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(registry), log, orders.by_name):
-            await work(settings, policy, clock, tell, stop, beside=beside, orders=orders)
+            await work(settings, policy, clock, tell, stop, ask, beside=beside, orders=orders)
 
 
 @asynccontextmanager
@@ -119,12 +122,13 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     clock: Clock,
     tell: Listener,
     stop: asyncio.Event,
+    ask: AskPermit,
     warm: Callable[[], None] = lambda: None,
     source: Source | None = None,
     beside: Beside | None = None,
     orders: Orders | None = None,
 ) -> None:
-    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled.
+    """Be a worker until `stop` is set; `warm` is called once all kernels are compiled, and `ask` then.
 
     The caller has checked that the options of a connection can be built.
     """
@@ -139,7 +143,7 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
         return
     warm()
     if beside is None:
-        worker = build_worker(settings, policy, clock, tell, stop, source)
+        worker = build_worker(settings, policy, clock, tell, stop, ask, source)
     else:
         worker = build_shadow(settings, policy, clock, tell, stop, beside)
     if orders is not None:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.operations.starting.permission import permit_of
 from stream_anon.service.events import (
     Away,
     BrokerAway,
@@ -48,7 +49,9 @@ class Machine:
         config = stage.config()
         compile_once(config)
         policy, stop = build_policy(load_settings(config), config), asyncio.Event()
-        working = asyncio.create_task(work(load_settings(config), policy, self.clock, self.events.append, stop))
+        working = asyncio.create_task(
+            work(load_settings(config), policy, self.clock, self.events.append, stop, permit_of)
+        )
         try:
             await self.until(lambda: self.ready)
             yield

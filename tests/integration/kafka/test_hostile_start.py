@@ -21,7 +21,7 @@ from stream_anon.errors import InputError
 from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
 from stream_anon.operations.samples import sample_of_topic
-from stream_anon.service.starting.rollout import newest_certificates
+from stream_anon.operations.starting.rollout import newest_certificates
 from stream_anon.settings.policy_file import load_policy
 from tests.support.hostile_batches import HOSTILE, ZSTD, Raw, batch_of
 from tests.support.raw_producer import raw_producer

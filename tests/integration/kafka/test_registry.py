@@ -18,7 +18,7 @@ from stream_anon.judging.findings import Severity
 from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.operations.check.checking import examine_deployment
-from stream_anon.service.starting.schema_findings import output_findings
+from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy

@@ -16,7 +16,7 @@ from stream_anon.judging.findings import policy_findings
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, study
 from stream_anon.operations.check.checking import CheckReport
-from stream_anon.service.starting.attribute_facts import attribute_facts
+from stream_anon.operations.starting.attribute_facts import attribute_facts
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 

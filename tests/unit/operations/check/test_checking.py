@@ -22,9 +22,9 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 from stream_anon.operations.check import checking
-from stream_anon.service.starting import conditions
-from stream_anon.service.starting.attribute_facts import attribute_facts
-from stream_anon.service.starting.conditions import Deployment
+from stream_anon.operations.starting import conditions
+from stream_anon.operations.starting.attribute_facts import attribute_facts
+from stream_anon.operations.starting.conditions import Deployment
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 

@@ -25,12 +25,17 @@ from stream_anon.service.events import (
 )
 from stream_anon.service.threads import Abandonable
 from stream_anon.service.wiring import serving
+from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.policies import write_policy
 
 BROKERS = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
+
+
+async def _no_permit(*_: object) -> Permit:
+    return Permit()
 
 
 def read(folder: Path, **security: str) -> tuple[Settings, Policy]:
@@ -54,7 +59,7 @@ async def test_certificate_renewed_while_kernels_compile_does_not_end_the_servic
             stop.set()
 
     async with asyncio.timeout(20):
-        await serving.work(settings, policy, SystemClock(), tell, stop)
+        await serving.work(settings, policy, SystemClock(), tell, stop, _no_permit)
     (away,) = [event for event in told if isinstance(event, BrokerAway)]
     assert away.error.startswith("kafka.security: ca_file, certificate_file or key_file cannot be loaded")
 
@@ -65,7 +70,7 @@ def test_files_that_cannot_be_read_at_the_start_are_an_error(
     read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "nowhere.pem"))
     monkeypatch.setattr(serving, "_serve", lambda *_: pytest.fail("it began"))
     with pytest.raises(SettingsError, match=r"^kafka\.security: "):
-        serving.serve(tmp_path / "policy.yaml")
+        serving.serve(tmp_path / "policy.yaml", _no_permit)
 
 
 async def test_stop_does_not_wait_until_kernels_are_compiled(
@@ -75,7 +80,7 @@ async def test_stop_does_not_wait_until_kernels_are_compiled(
     compiled, stop, warm = threading.Event(), asyncio.Event(), []
     monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
     told: list[Event] = []
-    work = serving.work(*read(tmp_path), SystemClock(), told.append, stop, lambda: warm.append(True))
+    work = serving.work(*read(tmp_path), SystemClock(), told.append, stop, _no_permit, lambda: warm.append(True))
     working = asyncio.create_task(work)
     await asyncio.sleep(0.1)
     stop.set()
@@ -108,5 +113,5 @@ async def test_compiling_is_told_at_its_start_and_at_its_end(
             stop.set()
 
     async with asyncio.timeout(30):
-        await serving.work(*read(tmp_path), SystemClock(), tell, stop)
+        await serving.work(*read(tmp_path), SystemClock(), tell, stop, _no_permit)
     assert [type(event) for event in told[:3]] == [WorkerStarted, KernelsCompiling, KernelsCompiled]

@@ -11,23 +11,8 @@ from collections.abc import Collection
 
 from stream_anon.judging.prohibitions import never_came
 from stream_anon.judging.refusing import OF_RUN, refusal
-from stream_anon.judging.sample_study import Study
-from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.service.events import Listener, WindowWithheld
-
-
-def unsampled(policy: Policy, study: Study | None) -> frozenset[str]:
-    """Return the published attributes that must have a value, if a sample does not tell whether they have one.
-
-    Parameters
-    ----------
-    study
-        Of the sample; None if none could be read.
-    """
-    if study is not None and study.fit:
-        return frozenset()
-    return frozenset(attribute.name for attribute in policy.published if not attribute.accept_missing)
 
 
 class FirstWindow:

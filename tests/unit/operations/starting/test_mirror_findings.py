@@ -16,11 +16,11 @@ from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
 from stream_anon.judging.findings import Finding, Severity
+from stream_anon.operations.starting import mirror_findings as module
+from stream_anon.operations.starting.mirror_findings import aliases, mirror_findings, unaligned
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.privacy.certificate import certificate_parts
-from stream_anon.service.starting import mirror_findings as module
-from stream_anon.service.starting.mirror_findings import aliases, mirror_findings, unaligned
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
 P, Q, COPY = ("people", 0), ("people", 1), ("A.people", 0)

@@ -23,12 +23,12 @@ from stream_anon.judging.refusing import OF_RUN, refusal, weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, study
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
+from stream_anon.operations.starting.mirror_findings import mirror_findings
+from stream_anon.operations.starting.rollout import newest_certificates
+from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
-from stream_anon.service.starting.input_sample import newest_records, nothing_read, sample_of
-from stream_anon.service.starting.mirror_findings import mirror_findings
-from stream_anon.service.starting.rollout import newest_certificates
-from stream_anon.service.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
 

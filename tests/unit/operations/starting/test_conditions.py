@@ -16,8 +16,8 @@ from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSe
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.judging.findings import Finding, Severity
-from stream_anon.service.starting import conditions
-from stream_anon.service.starting.conditions import (
+from stream_anon.operations.starting import conditions
+from stream_anon.operations.starting.conditions import (
     Deployment,
     Sampled,
     look_at_sample,

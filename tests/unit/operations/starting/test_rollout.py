@@ -16,6 +16,16 @@ from stream_anon.errors import BrokerError, SettingsError
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.texts import Texts
+from stream_anon.operations.starting import rollout
+from stream_anon.operations.starting.rollout import (
+    Before,
+    _is_part,
+    before_of,
+    published_before,
+    refuse_weaker,
+    rollout_findings,
+    weaker_than,
+)
 from stream_anon.privacy.certificate import (
     SCHEMA_VERSION,
     Achieved,
@@ -27,16 +37,6 @@ from stream_anon.privacy.certificate import (
 )
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import stated_by
-from stream_anon.service.starting import rollout
-from stream_anon.service.starting.rollout import (
-    Before,
-    _is_part,
-    before_of,
-    published_before,
-    refuse_weaker,
-    rollout_findings,
-    weaker_than,
-)
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 

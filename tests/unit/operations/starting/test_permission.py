@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stream_anon.errors import Refused, SettingsError, TopicError
+from stream_anon.operations.starting import permission
+from stream_anon.operations.starting.conditions import Sampled
+from stream_anon.operations.starting.rollout import Before
 from stream_anon.privacy.promises import stated_by
-from stream_anon.service.starting import permission
-from stream_anon.service.starting.rollout import Before
-from stream_anon.service.wiring.clients import connection_of, topics_of
+from stream_anon.service.wiring.clients import connection_of
+from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 
@@ -24,7 +27,7 @@ async def _start(
     forbidden: Exception | None = None,
     *accepted: str,
     **privacy: Any,
-) -> Before | None:
+) -> Permit:
     settings = parse_settings(
         {
             "kafka": {
@@ -56,8 +59,7 @@ async def _start(
     kafka = settings.kafka
     assert kafka is not None
     policy = build_policy(settings, Path("policy.yaml"))
-    connection, topics = connection_of(kafka), topics_of(kafka)
-    return (await permission.raise_if_weaker_or_forbidden(connection, topics, kafka, policy, "")).before
+    return await permission.permit_of(connection_of(kafka), settings, policy)
 
 
 def _before(k: int, revision: int) -> Before:
@@ -76,13 +78,13 @@ async def test_a_worker_of_an_older_revision_is_asked_nothing_since_it_will_stan
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = _before(k=10, revision=2)
-    assert await _start(monkeypatch, before, FORBIDDEN, revision=1) == before
+    assert (await _start(monkeypatch, before, FORBIDDEN, revision=1)).revision == 2
 
 
 async def test_a_weaker_policy_of_the_same_revision_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="accept_weaker"):
         await _start(monkeypatch, _before(k=10, revision=1), revision=1)
-    assert await _start(monkeypatch, _before(k=5, revision=1), revision=1) is not None
+    assert (await _start(monkeypatch, _before(k=5, revision=1), revision=1)).revision == 1
 
 
 async def test_conditions_that_forbid_a_run_are_checked_before_the_first_window_and_later(
@@ -101,4 +103,52 @@ async def test_certificates_that_may_not_be_read_are_refused_by_name_or_passed_o
         await _start(monkeypatch, unreadable, FORBIDDEN)
     with pytest.raises(TopicError):
         await _start(monkeypatch, unreadable)
-    assert await _start(monkeypatch, unreadable, None, "permissions") is None
+    assert await _start(monkeypatch, unreadable, None, "permissions") == Permit()
+
+
+def _settings(*accepted: str) -> Any:
+    ages = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}
+    return parse_settings(
+        {
+            "kafka": {
+                "bootstrap_servers": "127.0.0.1:9",
+                "group": "g",
+                "input": "a",
+                "output": "b",
+                "accept_risks": list(accepted),
+            },
+            "privacy": {"k": 3, "individual": "person"},
+            "attributes": {
+                "person": {"role": "identifier"},
+                "age": ages,
+                "weight": ages | {"accept_missing": True},
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("sampled", "accepted", "expected"),
+    [
+        (Sampled(SimpleNamespace(fit=0), ()), (), {"age"}),  # the input was empty
+        (Sampled(None, ()), (), {"age"}),  # or could not be read
+        (Sampled(SimpleNamespace(fit=0), ()), ("missing-field",), set()),
+        (Sampled(SimpleNamespace(fit=1), ()), (), set()),  # the sample was asked
+        (None, (), set()),  # a window was published under this policy before
+    ],
+)
+async def test_a_field_is_expected_only_where_nothing_told_of_it_before(
+    monkeypatch: pytest.MonkeyPatch, sampled: Any, accepted: tuple[str, ...], expected: set[str]
+) -> None:
+    async def nothing_before(*_: object) -> None:
+        return None
+
+    async def asked(*_: object) -> Sampled | None:
+        return sampled
+
+    monkeypatch.setattr(permission, "published_before", nothing_before)
+    monkeypatch.setattr(permission, "raise_if_forbidden", asked)
+    settings = _settings(*accepted)
+    policy = build_policy(settings, Path("policy.yaml"))
+    permit = await permission.permit_of(connection_of(settings.kafka), settings, policy)
+    assert permit.unsampled == expected

@@ -15,7 +15,7 @@ from stream_anon.formats.codecs import RecordFormats
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.policy import Policy
-from stream_anon.service.starting.schema_findings import output_findings
+from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 from tests.support.registry.memory_registry import MemoryRegistry

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
+from stream_anon.judging.sample_study import Study
 from stream_anon.microdata.policy import Policy
-from stream_anon.service.starting.conditions import Sampled, raise_if_forbidden
-from stream_anon.service.starting.first_window import unsampled
-from stream_anon.service.starting.rollout import Before, published_before, refuse_weaker, stands_by
+from stream_anon.operations.starting.conditions import Sampled, raise_if_forbidden
+from stream_anon.operations.starting.rollout import Before, published_before, refuse_weaker, stands_by
+from stream_anon.service.wiring.clients import topics_of
+from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.loading import kafka_of
+from stream_anon.settings.model import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
-    """What is known once a worker may start.
-
-    Parameters
-    ----------
-    before
-        Under which policy the output was published last; None if nothing was published, or if it may not be read.
-    unsampled
-        Published attributes that must have a value before the first window goes out, since no record of the input
-        could tell yet whether they come.
-    """
-
-    before: Before | None
-    unsampled: frozenset[str] = frozenset()
-
-
-async def raise_if_weaker_or_forbidden(
-    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy, accepted_weaker: str
-) -> Permit:
+async def permit_of(connection: Connection, settings: Settings, policy: Policy) -> Permit:
     """Return what is known of the output and the input, if a worker may start.
 
     Nothing is checked for a worker that will stand by, since the output has been published under a higher revision:
@@ -49,6 +31,8 @@ async def raise_if_weaker_or_forbidden(
     BrokerError
         If this cannot be told yet.
     """
+    kafka = kafka_of(settings)
+    topics = topics_of(kafka)
     ledger = kafka.delivery == "exactly-once"
     try:
         before = await published_before(connection, topics.certificates, policy.digest)
@@ -56,15 +40,32 @@ async def raise_if_weaker_or_forbidden(
         sampled = await raise_if_forbidden(connection, topics, kafka, policy)
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise
-        return Permit(None, _expected(policy, kafka, sampled))
+        return Permit(unsampled=_expected(policy, kafka, sampled))
     if stands_by(policy, before, ledger=ledger):
-        return Permit(before)
+        return Permit(_revision(before))
     sampled = await raise_if_forbidden(connection, topics, kafka, policy)
-    refuse_weaker(policy, accepted_weaker, before, ledger=ledger)
-    return Permit(before, _expected(policy, kafka, sampled))
+    refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=ledger)
+    return Permit(_revision(before), _expected(policy, kafka, sampled))
+
+
+def _revision(before: Before | None) -> int:
+    return before.revision if before else 0
 
 
 def _expected(policy: Policy, kafka: KafkaSettings, sampled: Sampled | None) -> frozenset[str]:
     if sampled is None or Condition.MISSING_FIELD in kafka.accept_risks:
         return frozenset()
-    return unsampled(policy, sampled.study)
+    return _unsampled(policy, sampled.study)
+
+
+def _unsampled(policy: Policy, study: Study | None) -> frozenset[str]:
+    """Return the published attributes that must have a value, if a sample does not tell whether they have one.
+
+    Parameters
+    ----------
+    study
+        Of the sample; None if none could be read.
+    """
+    if study is not None and study.fit:
+        return frozenset()
+    return frozenset(attribute.name for attribute in policy.published if not attribute.accept_missing)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
-from stream_anon.service.starting.input_sample import nothing_read, sample_of
+from stream_anon.operations.starting.input_sample import nothing_read, sample_of
 
 
 def _reading(*parts: tuple[int, ...], whole: frozenset[int]) -> TopicSample:

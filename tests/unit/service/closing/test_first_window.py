@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from stream_anon.errors import Refused
 from stream_anon.service.events import WindowAbandoned, WindowPublished, WindowWithheld
-from stream_anon.service.starting import permission
-from stream_anon.service.starting.conditions import Sampled
-from stream_anon.service.wiring.clients import connection_of, topics_of
-from stream_anon.settings.loading import parse_settings
-from stream_anon.settings.policy_file import build_policy
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker
 
@@ -86,54 +78,3 @@ async def test_a_value_in_a_window_that_released_nothing_counts() -> None:
         await driver.settle()
         assert [window.released for window in driver.told(WindowPublished)] == [0, 20]
         assert not driver.told(WindowAbandoned)
-
-
-def _settings(*accepted: str) -> Any:
-    ages = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}
-    return parse_settings(
-        {
-            "kafka": {
-                "bootstrap_servers": "127.0.0.1:9",
-                "group": "g",
-                "input": "a",
-                "output": "b",
-                "accept_risks": list(accepted),
-            },
-            "privacy": {"k": 3, "individual": "person"},
-            "attributes": {
-                "person": {"role": "identifier"},
-                "age": ages,
-                "weight": ages | {"accept_missing": True},
-            },
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("sampled", "accepted", "expected"),
-    [
-        (Sampled(SimpleNamespace(fit=0), ()), (), {"age"}),  # the input was empty
-        (Sampled(None, ()), (), {"age"}),  # or could not be read
-        (Sampled(SimpleNamespace(fit=0), ()), ("missing-field",), set()),
-        (Sampled(SimpleNamespace(fit=1), ()), (), set()),  # the sample was asked
-        (None, (), set()),  # a window was published under this policy before
-    ],
-)
-async def test_a_field_is_expected_only_where_nothing_told_of_it_before(
-    monkeypatch: pytest.MonkeyPatch, sampled: Any, accepted: tuple[str, ...], expected: set[str]
-) -> None:
-    async def nothing_before(*_: object) -> None:
-        return None
-
-    async def asked(*_: object) -> Sampled | None:
-        return sampled
-
-    monkeypatch.setattr(permission, "published_before", nothing_before)
-    monkeypatch.setattr(permission, "raise_if_forbidden", asked)
-    settings = _settings(*accepted)
-    kafka = settings.kafka
-    policy = build_policy(settings, Path("policy.yaml"))
-    permit = await permission.raise_if_weaker_or_forbidden(
-        connection_of(kafka), topics_of(kafka), kafka, policy, ""
-    )
-    assert permit.unsampled == expected

@@ -6,8 +6,8 @@ import pytest
 
 from stream_anon.adapters.kafka.topics.writers import EVERYBODY
 from stream_anon.judging.findings import Severity
+from stream_anon.operations.starting.ledger_findings import strangers, unknown_offsets
 from stream_anon.ports import LedgerEntry
-from stream_anon.service.starting.ledger_findings import strangers, unknown_offsets
 
 P, Q = ("people", 0), ("people", 1)
 
