@@ -198,6 +198,6 @@ async def test_the_clients_have_every_internal_name_that_we_rely_on() -> None:
 
 
 def test_the_example_loads() -> None:
-    path = Path(__file__).resolve().parents[3] / "examples" / "faust" / "app.py"
+    path = Path(__file__).resolve().parents[4] / "examples" / "faust" / "app.py"
     code = f"import runpy; app = runpy.run_path({str(path)!r})['app']; assert len(app.agents) == 2"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
