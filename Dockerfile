@@ -1,4 +1,4 @@
-# The service as an image. `docker build -t stream-anon .` is all it takes; docs/install.md says what the
+# The service as an image. `docker build -t stream-anon .` is all it takes; docs/start/install.md says what the
 # arguments are for.
 
 # python:3.11.16-slim-bookworm. By digest, so that the same commit builds the same image.

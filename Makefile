@@ -70,9 +70,9 @@ lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf --extra msk -c requirements/service.txt -c requirements/dev.txt -o requirements/msk.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 
-schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/settings.md and the chart's copies anew from the model
+schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/reference/settings.md and the chart's copies anew from the model
 	$(BIN)/python -m stream_anon.settings.json_schema schemas/settings.schema.json
-	$(BIN)/python -m stream_anon.settings.page docs/settings.md
+	$(BIN)/python -m stream_anon.settings.page docs/reference/settings.md
 	$(BIN)/python deploy/chart.py
 
 # Of the same processor as the kernels of the image. The folder is named after the sources, so nothing of it is stale.
@@ -84,7 +84,7 @@ wheel: $(VENV)/.dev ## a wheel for this platform that brings compiled kernels: i
 	@echo generic > $(KERNELS)/processor
 	STREAM_ANON_KERNELS=$(KERNELS) $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-bench: $(VENV)/.dev ## what docs/benchmarks.md describes; half an hour
+bench: $(VENV)/.dev ## what docs/project/benchmarks.md describes; half an hour
 	$(BIN)/python benchmarks/path.py
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/optimum.py

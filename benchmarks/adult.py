@@ -1,7 +1,7 @@
 """The Adult census as a stream of JSON events with a policy of eight quasi-identifiers.
 
-As a program it writes the files that docs/utility.md compares: a policy, 20,000 records to release, the others to
-test on. The hierarchies stay where they are.
+As a program it writes the files that docs/explain/utility.md compares: a policy, 20,000 records to release, the
+others to test on. The hierarchies stay where they are.
 
     .venv/bin/python benchmarks/adult.py adult
 """

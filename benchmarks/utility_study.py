@@ -2,7 +2,7 @@
 
 Seven methods release the records of each task with seven k. Classifiers are trained on each release and tested on
 original records that were put aside before. For every measure: Spearman's rank correlation with the accuracy that
-is kept, the mean over classifiers, with bootstrap intervals. Docs: docs/utility.md.
+is kept, the mean over classifiers, with bootstrap intervals. Docs: docs/explain/utility.md.
 
     .venv/bin/python benchmarks/utility_study.py --json study.json --figures docs
     .venv/bin/python benchmarks/utility_study.py --read study.json --figures docs

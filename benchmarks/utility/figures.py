@@ -1,4 +1,4 @@
-"""The figures of docs/utility.md as SVG."""
+"""The figures of docs/explain/utility.md as SVG."""
 
 from __future__ import annotations
 

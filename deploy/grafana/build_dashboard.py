@@ -28,7 +28,7 @@ SERVICE = "namespace, job"  # what is asked differs between services: it is comp
 WORKER = "namespace, job, instance"
 # Stages that never run at the same time share a lane; a lane that is busy for the whole second limits the worker.
 LANES = {"reading": "decode|window", "closing": "partition|gate|encode", "publishing": "publish"}
-DOCS = "https://github.com/stream-anon/stream-anon/blob/main/docs/operations.md"
+DOCS = "https://github.com/stream-anon/stream-anon/blob/main/docs/guides/operations.md"
 
 
 def series(name: str, more: str = "") -> str:

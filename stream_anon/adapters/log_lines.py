@@ -16,7 +16,7 @@ class Line(StrEnum):
     meaning
         What it says, as a sentence.
     action
-        What an operator does about it; docs/logs.md makes a link of the name behind `runbook`.
+        What an operator does about it; docs/reference/logs.md makes a link of the name behind `runbook`.
     """
 
     levels: str
@@ -47,7 +47,7 @@ class Line(StrEnum):
         "No cache holds all kernels of this policy: they are compiled, and kept for the next start.",
         (
             "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: "
-            "see `NUMBA_CACHE_DIR` in docs/install.md."
+            "see `NUMBA_CACHE_DIR` in docs/start/install.md."
         ),
     )
     COMPILED = (

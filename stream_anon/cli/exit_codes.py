@@ -1,4 +1,4 @@
-"""What the exit codes of `stream-anon` mean; docs/commands.md shows the same table."""
+"""What the exit codes of `stream-anon` mean; docs/reference/commands.md shows the same table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """What else runs the service or the engine: several workers as one, a Faust app, Spark, Bytewax.
 
-docs/integrations.md and docs/faust.md say what holds in each.
+docs/guides/integrations.md and docs/guides/faust.md say what holds in each.
 """

@@ -5,7 +5,7 @@
     keyed = op.map("keyed", messages, lambda message: (str(message.partition), message.value))
     releases = released_windows("anonymize", keyed, Policy.load("policy.yaml"), "/data/released")
 
-Needs the extra `bytewax`. docs/integrations.md says what holds and what does not.
+Needs the extra `bytewax`. docs/guides/integrations.md says what holds and what does not.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     policy = Policy.load("policy.yaml")
     spark.readStream.table("visits").writeStream.foreachBatch(released_batches(policy, "/data/released")).start()
 
-Needs the extra `spark`. docs/integrations.md says what holds and what does not.
+Needs the extra `spark`. docs/guides/integrations.md says what holds and what does not.
 """
 
 from __future__ import annotations

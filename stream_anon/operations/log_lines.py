@@ -1,4 +1,4 @@
-"""The table of log lines as the page docs/logs.md, and one of them for `stream-anon logs-explain`.
+"""The table of log lines as the page docs/reference/logs.md, and one of them for `stream-anon logs-explain`.
 
 `python -m stream_anon.operations.log_lines FILE` writes the page; a test compares the committed file with the code.
 """
@@ -16,7 +16,7 @@ The service writes one line a window and one for each thing an operator might wa
 a terminal lines are for people, elsewhere each is a JSON object (`logs.format`: `auto`, `json` or `console`). No
 line holds a person's value: only names of topics and attributes, places, counts and times. What a library says is
 counted and withheld, for its text may quote a record. `stream-anon logs-explain CODE` prints the same as this page,
-which is generated from the code (`python -m stream_anon.operations.log_lines docs/logs.md`).
+which is generated from the code (`python -m stream_anon.operations.log_lines docs/reference/logs.md`).
 
 Every line has `timestamp`, `level` and `event`, one of the codes below. The line of a window:
 

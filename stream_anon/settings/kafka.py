@@ -39,7 +39,7 @@ class SecuritySettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """How to set it up and what a user must be allowed: [kafka.md](kafka.md). A SASL protocol needs
+    ] = """How to set it up and what a user must be allowed: [kafka.md](../guides/kafka.md). A SASL protocol needs
 `sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
 one of `token_file`, `token_command` and `token_endpoint`, the last with `client_id` and `client_secret_file` or
 `client_secret`; for AWS_MSK_IAM `aws_region`. Keep passwords out of the settings file: in a variable, or in a file
@@ -152,8 +152,9 @@ class KafkaSettings(Section):
         str
     ] = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
 such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
-What the protocol makes of these settings is told in [exactly-once.md](exactly-once.md), and
-[change-events.md](change-events.md) explains envelopes. `fault` is allowed with `development: true` only."""
+What the protocol makes of these settings is told in [exactly-once.md](../explain/exactly-once.md), and
+[change-events.md](../guides/change-events.md) explains envelopes. `fault` is allowed with `development: true`
+only."""
 
     bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(min_length=1)
     """Host and port of some brokers, comma-separated."""

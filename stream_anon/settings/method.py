@@ -37,7 +37,7 @@ class MethodSettings(Section):
         str
     ] = """Of files only: `stream-anon anonymize` recodes the whole file as one table, and `engine` and
 `window.max_records` have no say. `run` and `Anonymizer` refuse such a policy. Which method is for what, and what it
-promises: [recoders.md](recoders.md). An option that is not the method's is an error."""
+promises: [recoders.md](../explain/recoders.md). An option that is not the method's is an error."""
 
     name: Literal[
         "k-minimal",
@@ -52,7 +52,7 @@ promises: [recoders.md](recoders.md). An option that is not the method's is an e
         "full-domain",
         "iab",
     ]
-    """The method: docs/recoders.md says which for what."""
+    """The method: docs/explain/recoders.md says which for what."""
     max_suppressed: Annotated[int | str, AfterValidator(_bound)] = 0
     """Of methods that search for levels: records that may be suppressed, such as 40 or 0.5%."""
     prefer: list[Name] = []

@@ -1,4 +1,4 @@
-"""The page on settings (docs/settings.md), generated from the model that validates them.
+"""The page on settings (docs/reference/settings.md), generated from the model that validates them.
 
 `python -m stream_anon.settings.page FILE` writes it; a test compares the committed file with the model.
 """
@@ -27,7 +27,7 @@ from stream_anon.settings.section import Section
 HEAD = """# Settings
 One YAML file. Unknown keys are errors, and a message names the key and what is allowed. This page is generated from
 the model that validates the file (`make schemas`); the same as a JSON Schema is
-[schemas/settings.schema.json](../schemas/settings.schema.json).
+[schemas/settings.schema.json](../../schemas/settings.schema.json).
 
 - **Environment.** Every value outside `attributes` can be overridden by `STREAM_ANON__SECTION__KEY`, such as
   `STREAM_ANON__WINDOW__MAX_RECORDS=5000` or `STREAM_ANON__KAFKA__SECURITY__PASSWORD`. A variable that names no

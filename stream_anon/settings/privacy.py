@@ -48,7 +48,7 @@ class DiversitySettings(Section):
         str
     ] = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
 with an entry has at least one, and all that are given hold together, in every class. What each promises is told
-in [privacy.md](privacy.md)."""
+in [privacy.md](../explain/privacy.md)."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -126,7 +126,8 @@ class PrivacySettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """See [privacy.md](privacy.md). `individual: person_id` is short for `individual: {field: person_id}`.
+    ] = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
+`individual: {field: person_id}`.
 
 `k: none` asks nothing of classes: only `shields` protect, and a quasi-identifier in none of them is unprotected. It
 is for files that `method: iab` recodes. The word must be written; a `k` that is missing or empty is an error.

@@ -1,4 +1,4 @@
-"""Collects what attacks measure and prints it at the end of the run: docs/privacy.md names these figures."""
+"""Collects what attacks measure and prints it at the end of the run; docs/explain/privacy.md has these figures."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_an_attacker_who_evolves_draws_towards_the_rest_of_a_small_window_names_
     victims, replays = 40, 330
     first, last, right = _evolving(victims, replays)
     assert last > first + 0.1, "the search finds the rest of the window"
-    assert right["evolved"] > right["chance"] + 0.1, "the figure of docs/privacy.md is no better than it is"
+    assert right["evolved"] > right["chance"] + 0.1, "the figure of docs/explain/privacy.md is no better than it is"
     measured(
         f"k = 5, 1,000 people, all rows known but one home: costs that evolve over {replays:,} replays name it for "
         f"{right['evolved']:.0%} of {victims}, 40 draws of the attacker's for {right['sampled']:.0%}, the window's "

@@ -14,7 +14,7 @@ from tests.support.data import ROOT
 from tests.unit.cli.run.test_anonymize import run
 from tests.unit.test_quickstart import BEFORE, CONSOLE, YAML
 
-PAGE = (ROOT / "docs" / "choosing-a-policy.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "choosing-a-policy.md").read_text()
 
 
 def _printed(text: str) -> list[str]:

@@ -63,7 +63,7 @@ def _code(page: Path) -> str:
 
 
 def test_the_page_of_settings_is_current() -> None:
-    assert (ROOT / "docs" / "settings.md").read_text() == settings_page(), "run `make schemas`"
+    assert (ROOT / "docs" / "reference" / "settings.md").read_text() == settings_page(), "run `make schemas`"
 
 
 def test_every_section_has_a_table() -> None:
@@ -73,7 +73,7 @@ def test_every_section_has_a_table() -> None:
 
 
 def test_the_page_has_every_key_and_no_other() -> None:
-    shown = _sections((ROOT / "docs" / "settings.md").read_text())
+    shown = _sections((ROOT / "docs" / "reference" / "settings.md").read_text())
     assert shown == {name: set(model.model_fields) for name, model in SECTIONS}
 
 
@@ -136,14 +136,14 @@ def test_every_setting_that_a_page_names_exists(page: Path) -> None:
             assert key in known[section], f"{section}.{key}"
 
 
-def test_every_command_is_in_the_readme() -> None:
+def test_the_readme_is_read_within_a_minute() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert [name for name in COMMANDS if f"stream-anon {name}" not in readme and name != "demo"] == []
-    assert "make demo" in readme
+    assert len(readme.splitlines()) <= 70
+    assert (ROOT / "docs" / "start" / "status.png").stat().st_size < 200 * 1024
 
 
 def test_the_page_of_commands_has_every_command_and_exit_code() -> None:
-    page = (ROOT / "docs" / "commands.md").read_text()
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text()
     assert dict(re.findall(r"^\| ([0-9]+) \| (.*) \|$", page, re.MULTILINE)) == {
         str(code): meaning for code, meaning in MEANINGS.items()
     }

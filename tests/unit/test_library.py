@@ -140,13 +140,13 @@ def test_certificates_are_chained(tmp_path: Path) -> None:
     assert ends == [(0, 50), (50, 100)]
 
 
-def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    readme = (ROOT / "README.md").read_text()
-    snippet = re.search(r"```python\n(.*?from stream_anon import.*?)```", readme, re.DOTALL)
+def test_the_snippet_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "guides" / "library.md").read_text()
+    snippet = re.search(r"```python\n(.*?from stream_anon import.*?)```", page, re.DOTALL)
     assert snippet is not None
     monkeypatch.chdir(ROOT)
     printed: list[object] = []
-    exec(snippet[1], {"print": lambda *values: printed.extend(values)})  # noqa: S102 - it is our own README
+    exec(snippet[1], {"print": lambda *values: printed.extend(values)})  # noqa: S102 - it is our own page
     assert printed
 
 

@@ -239,7 +239,7 @@ def test_the_page_explains_mutants_by_name() -> None:
 @pytest.mark.soak
 def test_every_explained_mutant_can_still_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs/mutation.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/project/mutation.md").read_text(encoding="utf-8")
     paths = {name.partition("::")[0] for name in explained(page)}
     made = {mutant.name for path in paths for mutant in mutants_of(Path(path))}
     assert explained(page) <= made

@@ -15,7 +15,7 @@ from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.data import ROOT
 
-PAGE = (ROOT / "docs" / "quickstart.md").read_text()
+PAGE = (ROOT / "docs" / "start" / "quickstart.md").read_text()
 BEFORE, _, WITH_KAFKA = PAGE.partition("## Between two topics")
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 YAML = re.compile(r"```yaml\n(.*?)```", re.DOTALL)

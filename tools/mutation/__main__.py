@@ -1,6 +1,6 @@
 """Try mutants of the code that decides what is published: `python -m tools.mutation [FILE ...]`.
 
-Exits with 1 if one survives that docs/mutation.md does not explain.
+Exits with 1 if one survives that docs/project/mutation.md does not explain.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TESTS = (
 )
 SLOW = "tests/unit/privacy/costs/test_cost.py::test_tables_of_a_thousand_values_are_built_fast"  # measures kernels
 WARM = f"{TESTS[-1]}::test_exactly_what_keeps_every_promise_is_published[all criteria-a class an illness]"
-PAGE = Path("docs/mutation.md")
+PAGE = Path("docs/project/mutation.md")
 
 
 def explained(page: str) -> set[str]:

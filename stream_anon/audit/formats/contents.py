@@ -1,4 +1,4 @@
-"""The contents of released classes, hashed again as certificates tell them; see docs/output.md."""
+"""The contents of released classes, hashed again as certificates tell them; see docs/reference/output.md."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def anonymize_file(
     seed: OverriddenSeed = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Recode the file as one table, by a method of docs/recoders.md."),
+        typer.Option(metavar="NAME", help="Recode the file as one table, by a method of docs/explain/recoders.md."),
     ] = None,
     option: Annotated[
         list[str] | None,

@@ -14,7 +14,7 @@ from stream_anon.settings.model import Settings
 
 FRESH = (
     "stream-anon: warning: drawn without a key: another run on the same records forms other classes, and who "
-    "compares both releases learns more of people than one tells (docs/privacy.md, The same records twice)"
+    "compares both releases learns more of people than one tells (docs/explain/privacy.md, The same records twice)"
 )
 
 

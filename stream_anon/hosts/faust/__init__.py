@@ -8,7 +8,7 @@
     app = faust.App("anonymizer", broker="kafka://127.0.0.1:9092")
     anonymizing_agent(app, "settings.yaml")
 
-Needs the extra `faust`. docs/faust.md says what holds and what does not.
+Needs the extra `faust`. docs/guides/faust.md says what holds and what does not.
 """
 
 try:

@@ -41,8 +41,8 @@ def anonymizing_agent(
     """Return an agent that releases the records of an app's topics k-anonymous into another topic.
 
     Windows, engine, gate, certificates, dead letters, ledger and transactions are those of `stream-anon run`, and
-    make the same promises: see docs/faust.md. The app's consumer reads and is the member of the group. The agent
-    acknowledges nothing, since the transaction that releases a window commits its offsets.
+    make the same promises: see docs/guides/faust.md. The app's consumer reads and is the member of the group. The
+    agent acknowledges nothing, since the transaction that releases a window commits its offsets.
 
     Parameters
     ----------

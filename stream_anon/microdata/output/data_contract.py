@@ -32,7 +32,7 @@ def data_contract(policy: Policy) -> dict[str, Any]:
         "status": "active",
         "description": {
             "purpose": f"Events about people, {_promised(policy)}, as the policy {digest} asks.",
-            "limitations": f"{_limits(policy)} docs/privacy.md of stream-anon says what is not promised.",
+            "limitations": f"{_limits(policy)} docs/explain/privacy.md of stream-anon says what is not promised.",
         },
         "schema": [
             {

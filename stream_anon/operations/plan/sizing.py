@@ -1,6 +1,6 @@
 """How many workers a stream needs, and how much memory each: from what one worker was measured to take.
 
-The measurements are those of docs/operations.md, "Sizing"; a test compares.
+The measurements are those of docs/guides/operations.md, "Sizing"; a test compares.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class FormatSettings(Section):
     """The formats of the input and of the output, each for itself."""
 
     explanation: ClassVar[str] = (
-        """Instead of one name for both. All but `json` need `kafka.registry`: [registry.md](registry.md)."""
+        """Instead of one name for both. All but `json` need a registry: [registry.md](../guides/registry.md)."""
     )
 
     input: FormatName = "json"
@@ -38,8 +38,8 @@ class RegistrySettings(Section):
     explanation: ClassVar[
         str
     ] = """For every `kafka.format` but `json`; how records are framed and what is waited for is told in
-[registry.md](registry.md). Give `username` and a password, or a token, or neither. A secret may stand in a file of
-its own, which is read anew for each request. Secrets need an https address, except on this machine."""
+[registry.md](../guides/registry.md). Give `username` and a password, or a token, or neither. A secret may stand in a
+file of its own, which is read anew for each request. Secrets need an https address, except on this machine."""
 
     url: str = Field(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?$")
     """Address of the interface; of Apicurio it ends in `/apis/ccompat/v7`."""

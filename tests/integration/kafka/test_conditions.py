@@ -174,7 +174,7 @@ async def test_an_output_on_whose_records_the_brokers_put_the_time_is_refused_by
 async def test_records_carry_the_second_and_the_brokers_markers_of_their_transactions_the_millisecond(
     stage: Stage,
 ) -> None:
-    """What docs/privacy.md says of commit markers."""
+    """What docs/explain/privacy.md says of commit markers."""
     await produce(stage, make_records(2000, 1))
     with WorkerProcess(stage.config()):
         await wait_until_accounted(stage, 2000)

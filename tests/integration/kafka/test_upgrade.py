@@ -1,6 +1,6 @@
 """A version before this one and this one as one group, on a real Kafka: forward, back, and stopped in the middle.
 
-docs/versions.md has the table of what each must read of the other.
+docs/reference/versions.md has the table of what each must read of the other.
 """
 
 from __future__ import annotations

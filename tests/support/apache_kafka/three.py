@@ -132,7 +132,7 @@ class ThreeBrokers:
         }
 
     async def allow_service(self, name: str, output: str) -> None:
-        """Give the user of the workers what docs/kafka.md lists; group and input have one name."""
+        """Give the user of the workers what docs/guides/kafka.md lists; group and input have one name."""
         topics = Topics(
             InputTopics((name,)), output, f"{output}.certificates", f"{output}.dead-letters", f"{output}.ledger"
         )

@@ -1,4 +1,4 @@
-"""The example at the head of docs/utility.md: its commands print the measures and risks that the page shows."""
+"""The example at the head of docs/explain/utility.md: its commands print the measures and risks shown there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.data import ROOT, shared_data
 
-PAGE = (ROOT / "docs" / "utility.md").read_text()
+PAGE = (ROOT / "docs" / "explain" / "utility.md").read_text()
 COMMANDS, SHOWN = re.findall(r"^```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[:2]
 
 # Figures of the label: of people with equal quasi-identifiers, it is drawn who goes to which class.

@@ -763,7 +763,7 @@ def test_every_reason_is_explained_in_its_runbook() -> None:
 
 
 def test_every_alert_is_on_the_page_for_operators() -> None:
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "guides" / "operations.md").read_text()
     for alert, rule in ALERTS.items():
         name = rule["annotations"]["runbook_url"].rpartition("/")[2]
         row = f"| {alert.removeprefix('StreamAnon')}: {rule['annotations']['summary']} |"

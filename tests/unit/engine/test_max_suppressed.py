@@ -108,7 +108,7 @@ def test_rows_that_are_too_large_stay_dead_letters_where_their_window_is_suppres
 
 @pytest.mark.parametrize(("victim", "released"), [([], 3), ([ROME], 0)])
 def test_lone_records_that_were_planted_tell_whether_one_more_came(victim: list[int], released: int) -> None:
-    """Not promised: docs/privacy.md says so, and who may write to the input."""
+    """Not promised: docs/explain/privacy.md says so, and who may write to the input."""
     planted = [BARI] * 2
     release = _released(_policy(AboveMost.SUPPRESS, RecordBound(records=2)), [OSLO] * 3 + planted + victim)
     assert release.released == released

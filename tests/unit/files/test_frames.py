@@ -537,7 +537,7 @@ def test_without_the_extra_it_is_said_what_to_install(
 
 
 def test_the_snippets_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "frames.md").read_text(), re.DOTALL)
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "guides" / "frames.md").read_text(), re.DOTALL)
     assert len(snippets) == 2
     monkeypatch.chdir(ROOT)
     printed: list[object] = []

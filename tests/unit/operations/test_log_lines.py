@@ -20,8 +20,8 @@ WRITTEN = re.findall(r"(\w+)\(\s*Line\.(\w+)", SOURCES)
 
 
 def test_the_page_of_log_lines_has_the_current_events() -> None:
-    page = (ROOT / "docs" / "logs.md").read_text()
-    assert page == logs_page(), "run `python -m stream_anon.operations.log_lines docs/logs.md`"
+    page = (ROOT / "docs" / "reference" / "logs.md").read_text()
+    assert page == logs_page(), "run `python -m stream_anon.operations.log_lines docs/reference/logs.md`"
     assert set(re.findall(r"^\| `([a-z-]+)` \| (?:info|warning|error)(?:,| \|)", page, re.MULTILINE)) == set(Line)
 
 

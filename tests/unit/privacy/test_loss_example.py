@@ -1,4 +1,4 @@
-"""The example of docs/privacy.md, computed by the code that measures every release."""
+"""The example of docs/explain/privacy.md, computed by the code that measures every release."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_worked_example_in_the_documents_is_what_the_code_computes() -> None
     np.testing.assert_allclose(found.ncp.T, [[9 / 99, 4 / 8, 3 / 5], [0, 1, 1 / 5]])
     loss = gcp(found.ncp, np.array([2, 3]), suppressed=1)
     assert loss == pytest.approx((2 * 0.397 + 3 * 0.4 + 1) / 6, abs=1e-3)
-    page = (ROOT / "docs" / "privacy.md").read_text()
+    page = (ROOT / "docs" / "explain" / "privacy.md").read_text()
     assert (
         f"GCP = (2 x {found.ncp[:, 0].mean():.3f} + 3 x {found.ncp[:, 1].mean():.1f} + 1 x 1) / 6 = {loss:.3f}."
         in page

@@ -1,6 +1,6 @@
 """What a user must be allowed to do, and which permissions the brokers say are missing; nothing is tried out.
 
-`least_privileges` is the table: a service runs with exactly these, as docs/kafka.md says in words.
+`least_privileges` is the table: a service runs with exactly these, as docs/guides/kafka.md says in words.
 """
 
 from __future__ import annotations

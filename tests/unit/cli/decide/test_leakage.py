@@ -305,7 +305,7 @@ def test_the_page_shows_what_its_commands_print_of_the_census(
     source = shared_data("arx-adult", "adult.csv")
     (tmp_path / "adult.csv").symlink_to(source)
     (tmp_path / "hierarchies").symlink_to(source.parent / "hierarchies")
-    page = (ROOT / "docs" / "leakage.md").read_text()
+    page = (ROOT / "docs" / "explain" / "leakage.md").read_text()
     policies = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "policy.yaml").write_text(policies[0])
     monkeypatch.chdir(tmp_path)

@@ -153,7 +153,7 @@ def test_a_window_of_more_people_than_its_policy_allows_is_refused() -> None:
 
 
 def test_the_page_says_how_many_individuals_a_window_needs() -> None:
-    page = " ".join((ROOT / "docs" / "leakage.md").read_text().split())
+    page = " ".join((ROOT / "docs" / "explain" / "leakage.md").read_text().split())
     needed = [f"{least_told(attributes, MOST):,}" for attributes in (2, 4, 8, 20)]
     said = "takes {} people with two quasi-identifiers, {} with four, {} with eight and {} with twenty."
     assert said.format(*needed) in page

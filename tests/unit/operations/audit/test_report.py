@@ -87,7 +87,7 @@ def test_the_figures_are_read_by_prometheus(files: Files, tmp_path: Path, monkey
         assert samples["stream_anon_audit_violations", "gap"].value == 0
         assert {s.labels["subject"] for s in samples.values()} == {str(files.output)}
         assert samples["stream_anon_audit_last_run_timestamp_seconds", None].value > NOW
-        page = (ROOT / "docs" / "audit.md").read_text()
+        page = (ROOT / "docs" / "explain" / "audit.md").read_text()
         for name, _ in samples:
             assert name.removeprefix("stream_anon_audit") in page
 

@@ -30,7 +30,7 @@ WINDOWS = st.integers(2, 1_000_000)
 @pytest.mark.parametrize(("case", "speed"), MEASURED.items())
 def test_one_worker_takes_what_was_measured(case: tuple[int, int], speed: int) -> None:
     assert capacity(*case) == pytest.approx(speed, rel=0.01)
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "guides" / "operations.md").read_text()
     assert f"{speed:,}" in page.partition("## Sizing")[2], "the page names the figure"
 
 
@@ -42,7 +42,7 @@ def test_memory_is_never_less_than_was_measured_and_not_much_more(
     case: tuple[int, int], measured: int, most: float
 ) -> None:
     assert measured <= sizing(1, *case).memory <= most * measured
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "guides" / "operations.md").read_text()
     assert re.search(rf"\b{measured}\b", page.partition("## Sizing")[2]), "the page names the figure"
 
 

@@ -216,6 +216,6 @@ def test_risks_of_the_command_line_stand_beside_those_of_the_file(tmp_path: Path
 
 
 def test_the_operations_page_explains_every_condition() -> None:
-    page = (ROOT / "docs/operations.md").read_text()
+    page = (ROOT / "docs/guides/operations.md").read_text()
     for condition in Condition:
         assert f"| `{condition}` | {condition.meaning} |" in page
