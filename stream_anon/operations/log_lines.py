@@ -61,7 +61,7 @@ def _linked(action: str) -> str:
     if not word:
         return action
     name = tail.split(maxsplit=1)[0].rstrip(".,:;")
-    return f"{head}{word}[{name}](runbooks/{name}.md){tail.removeprefix(name)}"
+    return f"{head}{word}[{name}](../runbooks/{name}.md){tail.removeprefix(name)}"
 
 
 if __name__ == "__main__":

@@ -767,4 +767,4 @@ def test_every_alert_is_on_the_page_for_operators() -> None:
     for alert, rule in ALERTS.items():
         name = rule["annotations"]["runbook_url"].rpartition("/")[2]
         row = f"| {alert.removeprefix('StreamAnon')}: {rule['annotations']['summary']} |"
-        assert f"{row} {rule['labels']['severity']} | [{name[:-3]}](runbooks/{name}) |" in page
+        assert f"{row} {rule['labels']['severity']} | [{name[:-3]}](../runbooks/{name}) |" in page
