@@ -495,6 +495,15 @@ CASES = (
                 for name, value in (("partitions_owned", 4), ("ready", 1))
             },
             'policy_info{job="shadowed", instance="b", delivery="shadow"}': "1x60",
+            # Nor do the topics of a shadow count.
+            'input_partitions{job="tried", instance="a", topic="t"}': "4x60",
+            'input_partitions{job="tried", instance="c", topic="u"}': "4x60",
+            **{
+                f'{name}{{job="tried", instance="{instance}"}}': f"{value}x60"
+                for instance in "ab"
+                for name, value in (("partitions_owned", 4), ("ready", 1))
+            },
+            'policy_info{job="tried", instance="c", delivery="shadow"}': "1x60",
             # One has lost its broker, and the other one has taken over.
             'input_partitions{job="away", instance="a", topic="t"}': "4x60",
             'partitions_owned{job="away", instance="a"}': "2x10 4x50",
@@ -509,7 +518,7 @@ CASES = (
             'ready{job="moving", instance="b"}': "1x60",
             **_rolling("rolling", 1),
         },
-        {"19m": (), "25m": ("groups",), "55m": ("groups",)},
+        {"14m": (), "19m": ("tried",), "25m": ("groups", "tried"), "55m": ("groups", "tried")},
     ),
     Case(
         "StreamAnonCertificateEnds",  # a test's time begins at 0
