@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class Case:
     fires: Mapping[str, Sequence[str]]  # at: values of `by`
     by: str = "job"
     pending: bool = False  # it must not even be about to fire
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # at: instance: its description
 
 
 def judge(folder: Path, rules: Sequence[Rule], cases: Iterable[Case], interval: str = "1m") -> None:
@@ -74,4 +75,21 @@ def _test_of(case: Case, interval: str) -> dict[str, Any]:
             }
             for at, values in case.fires.items()
         ],
+        "alert_rule_test": [
+            {
+                "alertname": case.alert,
+                "eval_time": at,
+                "exp_alerts": [_alert_of(case.alert, instance, words) for instance, words in told.items()],
+            }
+            for at, told in case.words.items()
+        ],
+    }
+
+
+def _alert_of(alert: str, instance: str, description: str) -> dict[str, Any]:
+    """Return an alert with all labels and annotations; it has no labels of its own but the instance."""
+    rule = ALERTS[alert]
+    return {
+        "exp_labels": {**rule["labels"], "instance": instance},
+        "exp_annotations": {**rule["annotations"], "description": description},
     }

@@ -396,8 +396,9 @@ CASES = (
             'schema_changes_total{job="lacks", change="lacking"}': "0x20 2x100",
             'schema_changes_total{job="types", change="retyped"}': "0x20 1x100",
             'schema_changes_total{job="grows", change="appeared"}': "0x20 1x100",
+            'schema_changes_total{job="born-so", change="retyped"}': "_x20 1x100",
         },
-        {"15m": (), "30m": ("lacks", "types"), "110m": ()},
+        {"15m": (), "30m": ("born-so", "lacks", "types"), "110m": ()},
     ),
     Case(
         "StreamAnonLagGrowing",
@@ -448,9 +449,35 @@ CASES = (
             'input_partitions{job="unscraped", instance="a", topic="t"}': "4x60",
             'partitions_owned{job="unscraped", instance="a"}': "2x60",
             'partitions_owned{job="unscraped", instance="b"}': "2x10 _x50",
+            # But others do not lose theirs by it, and what it owned is somebody else's after an hour.
+            'up{job="meanwhile", instance="b"}': "1x10 0x50",
+            'input_partitions{job="meanwhile", instance="a", topic="t"}': "4x60",
+            'partitions_owned{job="meanwhile", instance="a"}': "2x10 1x50",
+            'partitions_owned{job="meanwhile", instance="b"}': "2x10 _x50",
+            'up{job="dead", instance="b"}': "1x10 0x100",
+            'input_partitions{job="dead", instance="a", topic="t"}': "4x110",
+            'partitions_owned{job="dead", instance="a"}': "2x110",
+            'partitions_owned{job="dead", instance="b"}': "2x10 _x100",
+            # A shadow's partitions are not released, and the topics that it reads alone are not the service's.
+            'input_partitions{job="shadowed", instance="a", topic="t"}': "4x60",
+            'input_partitions{job="shadowed", instance="b", topic="t"}': "4x60",
+            'partitions_owned{job="shadowed", instance="a"}': "4x10 2x50",
+            'partitions_owned{job="shadowed", instance="b"}': "4x60",
+            'policy_info{job="shadowed", instance="b", delivery="shadow"}': "1x60",
+            'input_partitions{job="tried", instance="a", topic="t"}': "4x60",
+            'input_partitions{job="tried", instance="b", topic="u"}': "2x60",
+            'partitions_owned{job="tried", instance="a"}': "4x60",
+            'partitions_owned{job="tried", instance="b"}': "2x60",
+            'policy_info{job="tried", instance="b", delivery="shadow"}': "1x60",
             **_rolling("rolling", -1),
         },
-        {"20m": (), "24m": ("added",), "29m": ("added", "taken"), "55m": ("added", "taken")},
+        {
+            "20m": (),
+            "24m": ("added",),
+            "29m": ("added", "meanwhile", "shadowed", "taken"),
+            "55m": ("added", "meanwhile", "shadowed", "taken"),
+            "85m": ("dead",),
+        },
     ),
     Case(
         "StreamAnonPartitionsOwnedTwice",
@@ -461,6 +488,22 @@ CASES = (
                 for instance in "ab"
                 for name, value in (("partitions_owned", 4), ("ready", 1))
             },
+            'input_partitions{job="shadowed", instance="a", topic="t"}': "4x60",
+            **{
+                f'{name}{{job="shadowed", instance="{instance}"}}': f"{value}x60"
+                for instance in "ab"
+                for name, value in (("partitions_owned", 4), ("ready", 1))
+            },
+            'policy_info{job="shadowed", instance="b", delivery="shadow"}': "1x60",
+            # Nor do the topics of a shadow count.
+            'input_partitions{job="tried", instance="a", topic="t"}': "4x60",
+            'input_partitions{job="tried", instance="c", topic="u"}': "4x60",
+            **{
+                f'{name}{{job="tried", instance="{instance}"}}': f"{value}x60"
+                for instance in "ab"
+                for name, value in (("partitions_owned", 4), ("ready", 1))
+            },
+            'policy_info{job="tried", instance="c", delivery="shadow"}': "1x60",
             # One has lost its broker, and the other one has taken over.
             'input_partitions{job="away", instance="a", topic="t"}': "4x60",
             'partitions_owned{job="away", instance="a"}': "2x10 4x50",
@@ -475,7 +518,7 @@ CASES = (
             'ready{job="moving", instance="b"}': "1x60",
             **_rolling("rolling", 1),
         },
-        {"19m": (), "25m": ("groups",), "55m": ("groups",)},
+        {"14m": (), "19m": ("tried",), "25m": ("groups", "tried"), "55m": ("groups", "tried")},
     ),
     Case(
         "StreamAnonCertificateEnds",  # a test's time begins at 0
@@ -647,8 +690,11 @@ CASES = (
             'clock_steps_total{instance="well", direction="ahead"}': "0x105",
             'broker_outages_total{instance="refused", activity="dating"}': "0x5 1x100",
             'broker_outages_total{instance="away", activity="publishing"}': "0x5 1x100",
+            # Before their first scrape.
+            'clock_steps_total{instance="booted", direction="ahead"}': "_x5 1x100",
+            'broker_outages_total{instance="dated", activity="dating"}': "_x5 1x100",
         },
-        {"4m": (), "10m": ("ahead", "back", "refused"), "80m": ()},
+        {"4m": (), "10m": ("ahead", "back", "booted", "dated", "refused"), "80m": ()},
         by="instance",
     ),
     Case(
@@ -697,7 +743,7 @@ def test_every_alert_has_a_case_in_which_it_fires() -> None:
 def test_a_message_names_the_namespace_where_there_is_one() -> None:
     """Without a namespace, as under Compose, it says the job and nothing else."""
     for alert, rule in ALERTS.items():
-        assert ("by (" in rule["expr"]) == ("$labels.job" in rule["annotations"]["description"]), alert
+        assert ("by (" in rule["expr"]) == ("{{ $labels.job }}" in rule["annotations"]["description"]), alert
         if "by (" in rule["expr"]:
             # A count of what differs within a job counts by that first; an alert on attributes names them.
             compared = {"namespace, job, policy", "namespace, job, revision", "namespace, job, topic"}
@@ -730,7 +776,8 @@ def test_every_metric_and_label_of_an_alert_exists(tmp_path: Path) -> None:
     text = exposition(registry).decode() + (tmp_path / "audit.prom").read_text()
     names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     for alert, rule in ALERTS.items():
-        for name in re.findall(r"stream_anon_\w+", rule["expr"]):
+        asked = rule["expr"] + rule["annotations"]["description"]
+        for name in re.findall(r"stream_anon_\w+", asked):
             assert name in names or name.removesuffix("_count") in names, (alert, name)
         for name, labels in re.findall(r"(stream_anon_\w+)\{(.*?)\}", rule["expr"]):
             for label in re.findall(r"(\w+)=", labels):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,26 @@ def test_a_late_past_is_no_burn_where_prometheus_sees_a_worker_for_the_first_tim
     judge(tmp_path, [ALERTS[alert]], [Case(alert, told, _never(390))], "15s")
 
 
+@pytest.mark.parametrize(("burn", "minutes", "fires"), [("Fast", 15, 79), ("Slow", 60, 140)])
+def test_late_records_burn_also_where_the_worker_that_published_them_ended_at_once(
+    tmp_path: Path, burn: str, minutes: int, fires: int
+) -> None:
+    """What another process at the same address counted long ago is no part of it."""
+    alert, back = f"StreamAnonEndToEndDelay{burn}Burn", 240 + 4 * minutes
+    waited, start = 6000 * minutes, 15 * back
+    told = _counts('job="ended", instance="a"', "0x240 stale", "0+1500x240 stale")
+    told |= _counts('job="ended", instance="b"', f"_x{back} {waited} stale", f"_x{back} {waited} stale")
+    told |= _counts('job="ended", instance="c"', f"_x{back} 0x400", f"_x{back} 0+10x400")
+    told |= _counts('job="again", instance="d"', f"{waited}x{back - 1} 0x400", f"0+1500x{back - 1} 0+1500x400")
+    told |= {
+        'process_start_time_seconds{job="ended", instance="b"}': f"_x{back} {start} stale",
+        'process_start_time_seconds{job="ended", instance="c"}': f"_x{back} {start}x400",
+        'process_start_time_seconds{job="again", instance="d"}': f"-90000x{back - 1} {start}x400",
+    }
+    case = Case(alert, told, {f"{back // 4}m": (), f"{fires}m": ("ended",)})
+    judge(tmp_path, [ALERTS[alert]], [case], "15s")
+
+
 def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(tmp_path: Path) -> None:
     told = {
         'consumer_lag_records{job="out"}': "0x240 7x200",
@@ -139,20 +160,80 @@ def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(t
     judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")
 
 
-def test_a_page_says_why_a_worker_is_not_ready_also_if_the_reason_changes(tmp_path: Path) -> None:
-    """A reason that takes turns does not begin the five minutes anew; a worker that has ended has none."""
+def test_a_worker_that_is_not_ready_has_one_alert_whose_words_follow_the_reason(tmp_path: Path) -> None:
     told = {
-        # A scrape is missed at 17 minutes.
-        'ready{instance="a"}': "1x40 0x26 stale 0x50",
-        'not_ready{instance="a", reason="unreachable"}': "0x40 1x10 0x15 stale 0x50",
-        'not_ready{instance="a", reason="permission"}': "0x40 0x10 1x15 stale 1x50",
+        # Its reason changes at 18 minutes. A scrape is missed at 16:30.
+        'ready{instance="a"}': "1x40 0x24 stale 0x50",
+        'not_ready{instance="a", reason="unreachable"}': "0x40 1x24 stale 1x5 0x50",
+        'not_ready{instance="a", reason="permission"}': "0x40 0x24 stale 0x5 1x50",
+        'not_ready{namespace="elsewhere", instance="a", reason="topic"}': "1x120",
         'ready{instance="well"}': "1x120",
         'not_ready{instance="well", reason="permission"}': "0x120",
         'ready{instance="ended"}': "1x40 0x12" + STALE,
         'not_ready{instance="ended", reason="topic"}': "0x40 1x12" + STALE,
         'ready{instance="younger"}': "_x40 0x8 1x70",
         'not_ready{instance="younger", reason="starting"}': "_x40 1x8 0x70",
+        'ready{instance="older"}': "0x120",
     }
-    fires = _never(15) | {f"{minute}m": ("permission",) for minute in range(16, 29)}
-    case = Case("StreamAnonNotReady", told, fires, by="reason")
-    judge(tmp_path, [ALERTS["StreamAnonNotReady"]], [case], "15s")
+    alert = "StreamAnonNotReady"
+    words = "{} is not ready for five minutes{}. The runbook says what each reason asks for."
+    older = {"older": words.format("older", "")}
+    fires = _never(4) | {f"{15 * scrape}s": ("a", "older") for scrape in range(62, 112)}
+    said = {
+        "16m30s": older | {"a": words.format("a", ", reason: unreachable")},
+        "20m": older | {"a": words.format("a", ", reason: permission")},
+    }
+    judge(tmp_path, [ALERTS[alert]], [Case(alert, told, fires, by="instance", words=said)], "15s")
+
+
+def _series(counter: str, labels: str) -> str:
+    """Return a series with these labels that a selector such as `stream_anon_x{label=~"a|b"}` finds."""
+    name, _, asked = counter.removeprefix("stream_anon_").removesuffix("}").partition("{")
+    own = re.sub('=~?"(\\w+)[^"]*"', r'="\1", ', asked)  # of several values the first
+    return f"{name}{{{own}{labels}}}"
+
+
+_NEW = re.compile(r"increase\((stream_anon_\w+(?:\{[^}]*\})?)\[1h\]\) > 0")
+COUNTS = [(alert, counter) for alert, rule in ALERTS.items() for counter in _NEW.findall(rule["expr"])]
+
+
+def _is_new(counter: str) -> str:
+    """Return the expression for what a counter has counted within an hour, as the head of the rules explains it."""
+    return f"""
+        last_over_time({counter}[1h]) - (
+          last_over_time({counter}[1d] offset 1h)
+            unless on (namespace, job, instance)
+              last_over_time(process_start_time_seconds[1h])
+                != last_over_time(process_start_time_seconds[1d] offset 1h)
+          or 0 * last_over_time({counter}[1h])
+        ) > 0
+        or increase({counter}[1h]) > 0
+    """
+
+
+def test_all_alerts_on_a_count_ask_in_the_same_way() -> None:
+    assert len(COUNTS) == 10
+    for alert, counter in COUNTS:
+        assert " ".join(_is_new(counter).split()) in " ".join(ALERTS[alert]["expr"].split()), alert
+
+
+@pytest.mark.parametrize(("alert", "counter"), COUNTS)
+def test_a_count_fires_for_an_hour_once_prometheus_knows_of_it_and_never_again(
+    tmp_path: Path, alert: str, counter: str
+) -> None:
+    """Prometheus is away from 2:00 to 3:40. What may have happened then is told, what it knew is not."""
+    counts = {
+        "old": ("1x120 _x100 1x140", "-9000x360"),
+        "rose": ("1x120 _x100 2x140", "-9000x360"),
+        "restarted-meanwhile": ("1x120 _x100 1x140", "-9000x120 _x100 7300x140"),
+        "restarted": ("1x360", "-9000x220 13260x140"),
+        "ended": ("0x219 1 stale _x140", "-9000x220 stale _x140"),
+        "first-seen": ("_x220 1x140", "_x220 -9000x140"),
+    }
+    series = {}
+    for job, (values, started) in counts.items():
+        series[_series(counter, f'job="{job}"')] = values
+        series[f'process_start_time_seconds{{job="{job}"}}'] = started
+    new = tuple(sorted(set(counts) - {"old"}))
+    fires = {"119m": (), "219m": (), "222m": new, "278m": new, **{f"{minute}m": () for minute in range(283, 360)}}
+    judge(tmp_path, [ALERTS[alert]], [Case(alert, series, fires)])
