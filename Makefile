@@ -72,7 +72,7 @@ lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 
 schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/reference/settings.md and the chart's copies anew from the model
 	$(BIN)/python -m stream_anon.settings.json_schema schemas/settings.schema.json
-	$(BIN)/python -m stream_anon.settings.page docs/reference/settings.md
+	$(BIN)/python -m stream_anon.settings.settings_page docs/reference/settings.md
 	$(BIN)/python deploy/chart.py
 
 # Of the same processor as the kernels of the image. The folder is named after the sources, so nothing of it is stale.

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from stream_anon.errors import SettingsError
+from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.avro.reading import AvroReader
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.message_reader import MessageReader
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, Policy
 from stream_anon.ports import MOST_RECORD_BYTES

@@ -18,7 +18,7 @@ from stream_anon.audit.formats.series import MOST, DecodedSeries, Series, in_ser
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.ranges import Ranges
-from stream_anon.audit.records import Decoded
+from stream_anon.audit.released_records import Decoded
 from stream_anon.audit.stretch import Horizon, Stretch
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Kind, Removed, Verdict

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from stream_anon.audit.findings import Findings
-from stream_anon.audit.records import ValueBook
+from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind

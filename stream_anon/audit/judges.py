@@ -8,7 +8,7 @@ import msgspec
 
 from stream_anon.audit.certificates import CertificateAudit
 from stream_anon.audit.findings import Findings
-from stream_anon.audit.records import ValueBook
+from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.formats.contents import content_digest, lines_of
 from stream_anon.audit.formats.series import Series
-from stream_anon.audit.records import Decoded, ReleasedRecordReader, ValueBook
+from stream_anon.audit.released_records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import Shown, disclosed, faults, is_true
 from stream_anon.audit.verdict import Kind

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.avro.reading import AvroReader
 from stream_anon.formats.envelopes.wrapping import Wrapping
 from stream_anon.formats.guarding import GuardedCodec
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.installed import require_protobuf
+from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.asking import SchemaRegistry
 from stream_anon.formats.registry.codec import BodyEncoder, RegistryCodec
 from stream_anon.formats.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
+from stream_anon.formats.registry.framed_texts import FramedTexts
 from stream_anon.formats.registry.framing import Framing, headers_of
 from stream_anon.formats.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.formats.registry.messages import KnownMessages, Place
-from stream_anon.formats.registry.reading import FramedTexts
 from stream_anon.formats.registry.registered import RegisteredSchema
-from stream_anon.formats.registry.schemas import Schemas
 from stream_anon.formats.registry.writing import Frame, OutputSchema
 from stream_anon.formats.unwrapping import Bodies, Ignored, Unwrapper, UnwrappingCodec
 from stream_anon.microdata.attributes import Sensitive
@@ -33,7 +33,7 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
-from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -171,8 +171,8 @@ def _avro_bodies(wanted: _Wanted) -> BodyFormat:
 
 def _protobuf_bodies(wanted: _Wanted) -> BodyFormat:
     require_protobuf("kafka.format")
-    from stream_anon.formats.protobuf.reading import MessageReader
-    from stream_anon.formats.protobuf.schemas import Messages, message_of
+    from stream_anon.formats.protobuf.message_reader import MessageReader
+    from stream_anon.formats.protobuf.proto_files import Messages, message_of
 
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         messages = Messages(schema.text, dict(schema.references))
@@ -233,7 +233,7 @@ def kind_of(name: str) -> str:
 def described(schema: str) -> Any:
     """Return the descriptor of the first message of a Protobuf schema, as protoc reads it. Raises ValueError."""
     require_protobuf("kafka.format")
-    from stream_anon.formats.protobuf.schemas import message_of
+    from stream_anon.formats.protobuf.proto_files import message_of
 
     try:
         return message_of(schema, (0,), {})
@@ -340,6 +340,6 @@ def _writing(
 
 def _numbers_taken_wrongly(own: str) -> Callable[[RegisteredSchema], str | None]:
     """Return what says why readers of an older Protobuf schema would take a field for another."""
-    from stream_anon.formats.protobuf.schemas import taken_wrongly
+    from stream_anon.formats.protobuf.proto_files import taken_wrongly
 
     return lambda older: taken_wrongly(own, older.text, dict(older.references))

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.reading import ByMoment, ByNumber
 
 MOST_ITEMS = 128  # of a list
 LIST_MARK = "[]"  # behind the type of a list's items

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.audit.records import ReleasedRecordReader
+from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.format_names import as_written, released_format
 from stream_anon.measures.boxes import Boxes, boxes_of

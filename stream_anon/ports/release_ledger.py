@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from stream_anon.ports.place import Place
-from stream_anon.ports.records import Parcel
+from stream_anon.ports.polled_records import Parcel
 
 
 def newest_revision(entries: Iterable[LedgerEntry]) -> int:

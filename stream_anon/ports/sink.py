@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from stream_anon.ports.place import Place
-from stream_anon.ports.records import Parcel
+from stream_anon.ports.polled_records import Parcel
 from stream_anon.ports.source import Membership
 from stream_anon.ports.topic_ids import TopicIds
 

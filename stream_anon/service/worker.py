@@ -18,10 +18,10 @@ from functools import partial
 
 from stream_anon.errors import BrokerError, RegistryError
 from stream_anon.ports import DeadClient, GroupView, Membership
+from stream_anon.service.closing.outgoing import OutgoingWindow
 from stream_anon.service.closing.preparing import Ahead
 from stream_anon.service.closing.publication import Targets
 from stream_anon.service.closing.queue import ClosingQueue, Unpublished
-from stream_anon.service.closing.values import OutgoingWindow
 from stream_anon.service.components import Components
 from stream_anon.service.events import (
     Away,
@@ -38,11 +38,11 @@ from stream_anon.service.events import (
     WorkerStopped,
     WorkerStopping,
 )
-from stream_anon.service.intake.reading import Full, Reader
+from stream_anon.service.intake.input_reader import Full, Reader
 from stream_anon.service.orders import Orders, Pause
 from stream_anon.service.retrying import Patience
 from stream_anon.service.takeover.steps import take_over
-from stream_anon.service.takeover.values import Beginnings, Moved, TakenOver
+from stream_anon.service.takeover.taken_over import Beginnings, Moved, TakenOver
 from stream_anon.windowing.limits import is_mature
 
 POLL_SECONDS = 0.2

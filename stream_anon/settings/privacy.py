@@ -124,9 +124,7 @@ as it meets its `requirements`, others suppress what falls short, and `anatomy` 
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
-    explanation: ClassVar[
-        str
-    ] = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
+    explanation: ClassVar[str] = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
 `individual: {field: person_id}`.
 
 `k: none` asks nothing of classes: only `shields` protect, and a quasi-identifier in none of them is unprotected. It

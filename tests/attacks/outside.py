@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import Event
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
 from tests.support.driver import Driver
 from tests.support.memory import MemoryBroker

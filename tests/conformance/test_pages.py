@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.http.server import HttpServers
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from tests.support import fullest
 from tests.support.pages import Layout, chromium, layout, layouts, pictures
 

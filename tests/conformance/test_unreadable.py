@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.json.codec import JsonCodec
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.message_reader import MessageReader
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec
 from stream_anon.microdata.attributes import LIST_MARK, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason

@@ -19,8 +19,8 @@ from aiokafka.record.util import calc_crc32c
 from stream_anon.adapters.kafka.bulk import unpacking
 from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.large_batches import Head
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.record_kernels import HEAD, HEAD_FIELDS
-from stream_anon.adapters.kafka.bulk.records import Records
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
 from stream_anon.formats.avro import verifying as avro
+from stream_anon.formats.avro.avro_reader import AvroReader
+from stream_anon.formats.avro.avro_schemas import parsed
 from stream_anon.formats.avro.program import program_of as avro_program
-from stream_anon.formats.avro.reading import AvroReader
-from stream_anon.formats.avro.schemas import parsed
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.formats.protobuf import verifying as protobuf
+from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.program import program_of as protobuf_program
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec
 from tests.fuzz import avro_inputs, protobuf_inputs, reading, schema_policy
 from tests.fuzz.avro_targets import DRAWN

@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from stream_anon.formats.protobuf import schemas
+from stream_anon.formats.protobuf import proto_files
 from stream_anon.microdata.batch import Reason
 from tests.fuzz import protobuf_inputs, reading, schema_policy
 from tests.fuzz.avro_targets import CHECKED, DRAWN, FRAME
@@ -93,16 +93,16 @@ def _with_what_is_read(file: FileDescriptorProto) -> FileDescriptorProto:
 @contextmanager
 def _known_files_are_compiled_once() -> Iterator[None]:
     """Let a process of protoc for the files that descriptors import serve all of them."""
-    real = schemas._compiled
+    real = proto_files._compiled
 
     def compiled(schema: str, references: Mapping[str, str]) -> FileDescriptorSet:
         return real(schema, references) if references else _compiled_once(real, schema)
 
-    schemas._compiled = compiled
+    proto_files._compiled = compiled
     try:
         yield
     finally:
-        schemas._compiled = real
+        proto_files._compiled = real
 
 
 @cache

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.adapters.kafka.bulk.records import RecordColumns
+from stream_anon.adapters.kafka.bulk.record_columns import RecordColumns
 from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.ports import Codec

@@ -6,7 +6,7 @@ import json
 import struct
 from typing import Any
 
-from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.policy import Policy

@@ -22,21 +22,21 @@ from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.operations.leakage.page import leakage_page
+from stream_anon.operations.leakage.leakage_page import leakage_page
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
-from stream_anon.operations.negotiate.page import negotiation_page
+from stream_anon.operations.negotiate.negotiation_page import negotiation_page
 from stream_anon.operations.samples import sample_of_file
 from stream_anon.operations.tables import OriginalTable, Released
 from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
-from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import UtilityReport
 from stream_anon.operations.utility.risk import RiskFound, RiskReport
 from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
+from stream_anon.operations.utility.utility_page import utility_page
 from stream_anon.service import events as e
 from stream_anon.service.status.criteria_in_words import in_words
-from stream_anon.service.status.page import REMARKS, StatusBoard
+from stream_anon.service.status.status_board import REMARKS, StatusBoard
 from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.version import SOFTWARE

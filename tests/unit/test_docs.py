@@ -19,7 +19,7 @@ from stream_anon.cli.main import app
 from stream_anon.errors import BrokerError
 from stream_anon.settings.json_schema import meaning
 from stream_anon.settings.model import Settings
-from stream_anon.settings.page import SECTIONS, settings_page
+from stream_anon.settings.settings_page import SECTIONS, settings_page
 from tests.support.data import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

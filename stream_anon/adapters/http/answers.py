@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 from aiohttp import web
 
-from stream_anon.adapters.http.page import KIND as HTML
-from stream_anon.adapters.http.page import page
+from stream_anon.adapters.http.status_page import KIND as HTML
+from stream_anon.adapters.http.status_page import page
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"

@@ -15,7 +15,7 @@ import aiohttp
 from stream_anon.adapters.registry.client import Session
 from stream_anon.errors import RegistryError, SettingsError
 from stream_anon.formats.registry.framing import Framing
-from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
+from stream_anon.ports.schema_news import MOST_SCHEMA_BYTES
 from stream_anon.secret_files import SecretError, first_bytes, secret_of
 
 

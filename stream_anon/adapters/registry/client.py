@@ -37,7 +37,7 @@ from stream_anon.formats.registry.registered import (
     RegisteredSchema,
     with_references,
 )
-from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
+from stream_anon.ports.schema_news import MOST_SCHEMA_BYTES
 
 _Reference = TypeVar("_Reference")
 _UNTELLABLE = re.compile(rf"(?<=ids/)(?!{TELLABLE}(?:/references)?$|globalIds/|contentIds/).+", re.IGNORECASE)

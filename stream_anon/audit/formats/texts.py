@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
-from stream_anon.microdata.domains.reading import ByLabel, ByNumber
+from stream_anon.microdata.domains.code_reading import ByLabel, ByNumber
 
 _NUMBER = re.compile("-?(?:0|[1-9][0-9]{0,14})([.][0-9]{1,15})?")
 

@@ -17,7 +17,7 @@ from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
-from stream_anon.operations.leakage.page import leakage_page
+from stream_anon.operations.leakage.leakage_page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.policy_text import check_output, with_lowest_levels

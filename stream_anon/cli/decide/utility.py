@@ -26,10 +26,10 @@ from stream_anon.operations.utility.classifiers import (
     require_scikit_learn,
 )
 from stream_anon.operations.utility.learning import LearningReport, study_learning
-from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import UtilityReport
 from stream_anon.operations.utility.risk import RiskRequest, study_risks
 from stream_anon.operations.utility.study import study_utility
+from stream_anon.operations.utility.utility_page import utility_page
 from stream_anon.settings.policy_file import load_policy
 
 

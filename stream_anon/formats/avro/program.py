@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_anon.errors import InputError
 from stream_anon.formats.avro import operations as op
-from stream_anon.formats.avro.schemas import LOGICAL, RECORDS, Schema
+from stream_anon.formats.avro.avro_schemas import LOGICAL, RECORDS, Schema
 from stream_anon.formats.avro.verifying import verify
 from stream_anon.formats.writing.literals import UNREADABLE
 from stream_anon.formats.writing.numbers import MOST_SCALE

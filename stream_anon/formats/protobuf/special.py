@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.protobuf import operations as op
-from stream_anon.formats.protobuf.values import number_in
+from stream_anon.formats.protobuf.field_values import number_in
 from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.literals import put_unreadable
 from stream_anon.formats.writing.numbers import (

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_kernel
 from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf.field_values import put_key, put_list, put_nothing, put_single
 from stream_anon.formats.protobuf.scanning import has_symbol, scan
 from stream_anon.formats.protobuf.special import MOST_SPECIAL, put_special
-from stream_anon.formats.protobuf.values import put_key, put_list, put_nothing, put_single
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.text_room import (

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.registry.reading import FramedTexts
+from stream_anon.formats.registry.framed_texts import FramedTexts
 from stream_anon.formats.registry.writing import Frame
 from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec
 from stream_anon.microdata.batch import CodedBatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
+from stream_anon.ports.schema_news import MOST_SCHEMA_BYTES
 
 UNREADABLE = "unreadable"
 UNTOLD = ""

@@ -6,7 +6,7 @@ import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.coding import UNREADABLE, scalar_of
-from stream_anon.microdata.domains.reading import ByLabel, ByMoment, ByNumber
+from stream_anon.microdata.domains.code_reading import ByLabel, ByMoment, ByNumber
 
 
 def parse(attribute: Attribute, cell: str, nulls: frozenset[str] = frozenset()) -> object:

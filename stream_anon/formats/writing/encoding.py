@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.writing.passing import PassedTexts, Spans
-from stream_anon.formats.writing.records import write_records
+from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Payload

@@ -13,7 +13,7 @@ from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.hosts.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
 from stream_anon.service.status.leakage import highest
-from stream_anon.service.status.page import LAST_WINDOWS, MOST_PLACES
+from stream_anon.service.status.status_board import LAST_WINDOWS, MOST_PLACES
 
 SILENT = 5.0  # seconds without a report after which a worker is not ready
 

@@ -27,7 +27,7 @@ from stream_anon.hosts.fleet.reports import EVERY, WorkerReport, framed
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.service.orders import Orders
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all

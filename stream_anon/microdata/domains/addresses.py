@@ -13,9 +13,9 @@ import numpy as np
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.code_reading import OneByOne, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.reading import OneByOne, Reading
 from stream_anon.microdata.domains.walk import PREFIX, Digit, Walk, digits_of_widths
 
 CODE_BITS = 30  # codes are int32 columns, and two more stand for missing and unknown values

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.code_reading import ByLabel, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema, category_text
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL, Hierarchy
-from stream_anon.microdata.domains.reading import ByLabel, Reading
 from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk
 
 MOST_LABELS = 10_000  # labels that a JSON Schema lists; a larger hierarchy is any text

@@ -24,10 +24,10 @@ from stream_anon.microdata.domains.calendar.moments import (
     zone_of,
 )
 from stream_anon.microdata.domains.calendar.stretches import MomentTable, count_days, days_of_zone
+from stream_anon.microdata.domains.code_reading import ByMoment, ByText, OneByOne, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.intervals import DayInterval, MomentInterval
-from stream_anon.microdata.domains.reading import ByMoment, ByText, OneByOne, Reading
 from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk, digits_of_widths, powers_below
 
 MOST_DAYS = 2**17

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.calendar.clocks import Clocks
-from stream_anon.microdata.domains.reading import Reading
+from stream_anon.microdata.domains.code_reading import Reading
 from stream_anon.microdata.domains.walk import Digit, Walk
 
 Scalar: TypeAlias = str | int | float | bool

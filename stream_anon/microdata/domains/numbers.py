@@ -14,10 +14,10 @@ import numpy as np
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.code_reading import ByNumber, Reading
 from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.intervals import NumberInterval
-from stream_anon.microdata.domains.reading import ByNumber, Reading
 from stream_anon.microdata.domains.walk import (
     HALVING,
     HALVING_LEVEL,

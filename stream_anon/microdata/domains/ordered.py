@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.automatic import BETWEEN, balanced
 from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
+from stream_anon.microdata.domains.code_reading import Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.reading import Reading
 from stream_anon.microdata.domains.walk import SPAN, Digit, Walk, digits_of_widths, powers_below
 
 _SLICE = 4  # two bits of a code are a digit

@@ -10,9 +10,9 @@ import numpy as np
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.domains.code_reading import ByPrefix, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Schema, category_text
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.reading import ByPrefix, Reading
 from stream_anon.microdata.domains.walk import PREFIX, Digit, Walk, digits_of_widths, powers_below
 
 _MOST_CODES = 2**30

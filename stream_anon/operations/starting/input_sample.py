@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
 from stream_anon.judging.sample_study import Sample, sampled_by

@@ -13,7 +13,7 @@ from stream_anon.judging.sample_study import Sample, Study
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schema_news import SchemaChange
 from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
 

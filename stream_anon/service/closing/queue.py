@@ -11,9 +11,9 @@ import numpy as np
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.leaking import LeakageSamples
+from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
-from stream_anon.service.closing.values import ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
 CANCEL_WITHIN = 0.5

@@ -40,8 +40,8 @@ from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock, Membership, ReleaseLedger, Sink
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
+from stream_anon.service.closing.outgoing import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.closing.publication import Publication, Writer
-from stream_anon.service.closing.values import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.errors import Cause
-from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 
 
 class Away(StrEnum):
@@ -138,13 +138,13 @@ class LedgerCreated:
 
 @dataclass(frozen=True, slots=True)
 class SchemaSeen:
-    """Records name a schema that tells something about declared fields; see `ports.schemas.SchemaChange`."""
+    """Records name a schema that tells something about declared fields; see `ports.schema_news.SchemaChange`."""
 
     change: SchemaChange
 
 
 @dataclass(frozen=True, slots=True)
 class SchemasUnknown:
-    """Records name schemas that the registry does not know; see `ports.schemas.UnknownSchemas`."""
+    """Records name schemas that the registry does not know; see `ports.schema_news.UnknownSchemas`."""
 
     unknown: UnknownSchemas

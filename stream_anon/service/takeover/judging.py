@@ -9,7 +9,7 @@ from stream_anon.ports import (
     Place,
 )
 from stream_anon.service.takeover.resuming import Start, Stop
-from stream_anon.service.takeover.values import Beginnings
+from stream_anon.service.takeover.taken_over import Beginnings
 
 
 def judge(

@@ -25,7 +25,7 @@ from stream_anon.service.fault_points import At
 from stream_anon.service.steps import Steps
 from stream_anon.service.takeover.judging import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
-from stream_anon.service.takeover.values import Beginnings, Moved, OpenRows, TakenOver
+from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, TakenOver
 
 ANSWER_WITHIN = 60.0  # seconds for each step that asks the brokers
 

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schema_news import SchemaChange
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.orders import end_in_words

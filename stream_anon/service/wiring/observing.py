@@ -1,7 +1,7 @@
 """Turn what happens to a worker into metrics.
 
 The worker says what happened (`service/events`), and several listeners hear of it: the log is in `log_listener.py`,
-the status page in `service/status/page.py`.
+the status page in `service/status/status_board.py`.
 """
 
 from __future__ import annotations

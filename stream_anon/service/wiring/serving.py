@@ -27,7 +27,7 @@ from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import unless_stopped
 from stream_anon.service.shadow import Beside, Shadow
 from stream_anon.service.status.criteria_in_words import in_words
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.building import build_shadow, build_worker
 from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.service.wiring.leaving import stop_at_signals

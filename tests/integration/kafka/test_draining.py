@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream_anon.adapters.kafka.bulk import unread
 from stream_anon.adapters.kafka.bulk.draining import drain_in_batches
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from tests.support.apache_kafka import ApacheKafka
 

@@ -16,15 +16,15 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Membership, Parcel, Place, Source
+from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow
 from stream_anon.service.closing.publication import Publication, Targets, header_of
 from stream_anon.service.closing.steps import ClosingSteps
-from stream_anon.service.closing.values import ClosedWindow, OutgoingWindow
 from stream_anon.service.events import Away, Event
 from stream_anon.service.fault_points import nowhere
 from stream_anon.service.retrying import Pauses, Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.takeover.steps import take_over
-from stream_anon.service.takeover.values import Beginnings, Moved
+from stream_anon.service.takeover.taken_over import Beginnings, Moved
 from tests.simulation.wire.network import HOST
 
 INPUT, OUTPUT, CERTIFICATES, LEDGER = "people", "out", "out.certificates", "out.ledger"

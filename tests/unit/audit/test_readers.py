@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit import records as records_module
-from stream_anon.audit.records import Problem, ReleasedRecordReader, ValueBook
+from stream_anon.audit import released_records as records_module
+from stream_anon.audit.released_records import Problem, ReleasedRecordReader, ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
     Attribute,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit import records as module
-from stream_anon.audit.records import ReleasedRecordReader, ValueBook
+from stream_anon.audit import released_records as module
+from stream_anon.audit.released_records import ReleasedRecordReader, ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.output.shape import Shape
 from tests.support.releases import ward_policy

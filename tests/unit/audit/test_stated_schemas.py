@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.audit import Audit
-from stream_anon.audit.formats.schemas import CONNECT, Stated, StatingRecord, said_plainly, schema_of
-from stream_anon.audit.records import Decoded
+from stream_anon.audit.formats.stated_schemas import CONNECT, Stated, StatingRecord, said_plainly, schema_of
+from stream_anon.audit.released_records import Decoded
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.formats.codecs import described
 from stream_anon.microdata.attributes import Insensitive

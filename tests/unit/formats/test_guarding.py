@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.formats.avro.reading import AvroReader
+from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.codecs import RecordFormats, codec_of, topic_codec
 from stream_anon.formats.guarding import GuardedCodec
 from stream_anon.formats.json.codec import JsonCodec

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from stream_anon.adapters.registry import budget, memory, schemas
+from stream_anon.formats.registry import asked_schemas, budget, memory
 from stream_anon.service import retrying
 from stream_anon.service.events import (
     Away,
@@ -227,7 +227,7 @@ async def test_a_record_whose_schema_was_not_asked_for_says_so_and_others_go_on(
     monkeypatch.setattr(budget, "MOST_SAVED", 2)
     monkeypatch.setattr(budget, "RESERVED", 0)
     monkeypatch.setattr(budget, "A_SECOND", 0.0)
-    monkeypatch.setattr(schemas, "HELD", 0.05)
+    monkeypatch.setattr(asked_schemas, "HELD", 0.05)
     async with MemoryRegistry() as registry:
         registry.add(SCHEMA, 1, kind="JSON")
         async with _driver(registry) as driver:

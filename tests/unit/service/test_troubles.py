@@ -13,7 +13,7 @@ from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.ports import ReleaseLedger
 from stream_anon.service.events import ClockSet, Event, LedgerHeld, Throttle, Throttled
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.troubles import HELD_AGAIN, Troubles
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics

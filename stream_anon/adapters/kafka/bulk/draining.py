@@ -23,7 +23,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.consumer import fetcher
 
 from stream_anon.adapters.kafka.bulk.batches import Batches, Fetched, UnreadableBatch
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
 from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole

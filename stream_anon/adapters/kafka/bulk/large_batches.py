@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking import Stream, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.texts import Texts

@@ -11,7 +11,7 @@ from aiokafka import TopicPartition
 from aiokafka.consumer import fetcher
 from aiokafka.record.memory_records import MemoryRecords
 
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking import AT_ONE_GO, STREAMS, TooLargeError, UnsoundError
 from stream_anon.ports.headers import HeaderRule
 

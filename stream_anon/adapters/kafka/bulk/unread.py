@@ -12,7 +12,7 @@ from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, next_offset
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
 from stream_anon.adapters.kafka.bulk.old_batches import OldBatch
-from stream_anon.adapters.kafka.bulk.records import KernelFaultError, RecordColumns, Records
+from stream_anon.adapters.kafka.bulk.record_columns import KernelFaultError, RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.microdata.keys import PADDING

@@ -15,7 +15,7 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitio
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import AT_ONCE, FRAMED_AT_ONCE, Budget
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.client.leaving import leave_consumer

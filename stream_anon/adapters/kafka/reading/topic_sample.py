@@ -10,7 +10,7 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_consumer import (

@@ -11,7 +11,7 @@ from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.json.scanner import tables as t
 from stream_anon.formats.json.scanner.fields import units_of
 from stream_anon.formats.json.scanner.forms import ABSENT, DECIMAL, INTEGER, NULL, ODD
-from stream_anon.microdata.domains.reading import ByMoment
+from stream_anon.microdata.domains.code_reading import ByMoment
 
 MomentArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]
 """The fields of `ByMoment`."""

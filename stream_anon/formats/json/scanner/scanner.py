@@ -29,7 +29,7 @@ from stream_anon.formats.json.scanner.tables import (
 )
 from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
-from stream_anon.microdata.domains.reading import ByIsoText, ByMoment
+from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, text_keys
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.texts import Texts

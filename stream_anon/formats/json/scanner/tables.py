@@ -18,7 +18,15 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Unknown,
 )
-from stream_anon.microdata.domains.reading import ByIsoText, ByLabel, ByMoment, ByNumber, ByPrefix, ByText, OneByOne
+from stream_anon.microdata.domains.code_reading import (
+    ByIsoText,
+    ByLabel,
+    ByMoment,
+    ByNumber,
+    ByPrefix,
+    ByText,
+    OneByOne,
+)
 from stream_anon.microdata.policy import Policy
 
 MOST_PARENTS = 24  # objects within objects; with `MOST_NESTED` more no record is too deep

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream_anon.errors import InputError
+from stream_anon.formats.tables.arrow.arrow_columns import column_of, keys_of
 from stream_anon.formats.tables.arrow.codes import codes_of
-from stream_anon.formats.tables.arrow.values import column_of, keys_of
 from stream_anon.formats.tables.columns import CodeColumn, Column, ColumnCoder, KeyColumn
 from stream_anon.formats.tables.python_values import plain
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier

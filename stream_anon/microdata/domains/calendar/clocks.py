@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.domains.calendar.stretches import MomentTable, Stretch
-from stream_anon.microdata.domains.reading import ByIsoText, ByMoment
+from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment
 
 Codes = NDArray[np.int32]
 

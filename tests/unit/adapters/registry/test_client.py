@@ -15,7 +15,7 @@ from stream_anon.errors import Refused, RegistryError
 from stream_anon.formats.registry.asking import may_be_told
 from stream_anon.formats.registry.framing import Framing
 from stream_anon.formats.registry.registered import UNREADABLE, RegisteredSchema
-from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
+from stream_anon.ports.schema_news import MOST_SCHEMA_BYTES
 from tests.support.apache_kafka.certificates import Authority
 from tests.support.registry.memory_registry import MemoryRegistry
 

@@ -11,7 +11,7 @@ import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.contents import lines_of
-from stream_anon.audit.records import decode_record
+from stream_anon.audit.released_records import decode_record
 from stream_anon.audit.verdict import Kind, Verdict, Violation
 from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.output.digest_key import DigestKey

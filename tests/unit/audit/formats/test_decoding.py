@@ -12,7 +12,7 @@ import pytest
 
 from stream_anon.audit.formats.decoding import WriterSchema, bodies_of, by_schemas, of_policy, schema_named
 from stream_anon.audit.formats.moments import as_json
-from stream_anon.audit.records import ReleasedRecordReader
+from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.codecs import described
 from stream_anon.formats.json.codec import JsonCodec

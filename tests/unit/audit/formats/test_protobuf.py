@@ -13,7 +13,7 @@ pytest.importorskip("grpc_tools", reason="needs the extra protobuf")
 from google.protobuf.message_factory import GetMessageClass
 
 from stream_anon.audit.formats.protobuf import protobuf_bodies
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.proto_files import message_of
 
 SCHEMA = """
 syntax = "proto3";

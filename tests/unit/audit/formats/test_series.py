@@ -130,7 +130,7 @@ def test_a_series_is_judged_as_its_records_are_one_by_one(
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_records_without_a_fault_are_read_together(shape: Shape) -> None:
-    from stream_anon.audit.records import ReleasedRecordReader
+    from stream_anon.audit.released_records import ReleasedRecordReader
 
     _, records = _window(shape)
     reader = ReleasedRecordReader(_policy(shape))

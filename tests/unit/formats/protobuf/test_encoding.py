@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from stream_anon.errors import SettingsError
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
+from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.passing import write_values
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.writing.odd_values import odd_cells
-from stream_anon.formats.writing.records import write_records
+from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.fields import Field, fields_of

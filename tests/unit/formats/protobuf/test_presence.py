@@ -9,8 +9,8 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
 
 from stream_anon.formats.codecs import REGISTERED, _Wanted
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.message_reader import MessageReader
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.registry.registered import RegisteredSchema
 from stream_anon.microdata.texts import Texts
 

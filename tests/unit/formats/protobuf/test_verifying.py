@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import InputError
 from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.program import program_of
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import Messages, message_of
+from stream_anon.formats.protobuf.proto_files import Messages, message_of
 from stream_anon.formats.protobuf.verifying import verify
 from stream_anon.microdata.texts import Texts
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.adapters.registry import reading
+from stream_anon.formats.registry import framed_texts
 from stream_anon.formats.registry.framing import Framing
 from stream_anon.formats.writing import text_room
 from stream_anon.microdata.batch import CodedBatch, Reason
@@ -20,7 +20,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from tests.support.avro_records import zigzag
 from tests.support.registry.memory_registry import MemoryRegistry
-from tests.unit.formats.registry.test_reading import FIELDS, GUID, PERSON, V1, _avro, _codec, _id, _policy
+from tests.unit.formats.registry.test_framed_texts import FIELDS, GUID, PERSON, V1, _avro, _codec, _id, _policy
 
 LONG = "n" * 400
 NULLS = {"type": "record", "name": "nulls", "fields": [{"name": LONG, "type": "null"}]}
@@ -151,7 +151,7 @@ async def test_a_batch_that_is_decoded_in_pieces_says_what_its_records_say_one_b
     codec = await _learned(policy, [HOSTILE], values, **given)
     whole = _rows(_decoded(codec, values))
     for most in (0, 1_000, 20_000):
-        for module in (text_room, reading):
+        for module in (text_room, framed_texts):
             monkeypatch.setattr(module, "MOST_TEXT", most)
         assert _rows(_decoded(codec, values)) == whole
         singly = [codec.decode([value], 0, np.array([offset])) for offset, value in enumerate(values)]

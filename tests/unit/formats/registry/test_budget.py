@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.registry import budget
+from stream_anon.formats.registry import budget
 from stream_anon.formats.registry.budget import A_SECOND, MOST_SAVED, RESERVED, QuestionBudget
 
 _POLLS = st.lists(st.dictionaries(st.integers(0, 30), st.integers(1, 5), min_size=1), max_size=30)

@@ -15,7 +15,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.microdata.batch import Reason
-from stream_anon.ports.schemas import SchemaChange
+from stream_anon.ports.schema_news import SchemaChange
 from stream_anon.settings.policy_file import load_policy
 from tests.support.driver import Driver
 from tests.support.policies import write_policy

@@ -16,7 +16,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.formats.codecs import RecordFormats, topic_codec
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 

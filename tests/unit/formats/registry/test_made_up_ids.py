@@ -13,17 +13,17 @@ from typing import Self
 import numpy as np
 import pytest
 
-from stream_anon.adapters.registry import budget, memory
-from stream_anon.adapters.registry import schemas as known
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import RegistryError
+from stream_anon.formats.registry import asked_schemas as known
+from stream_anon.formats.registry import budget, memory
+from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.framing import Framing, SchemaKey
 from stream_anon.formats.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.formats.registry.registered import RegisteredSchema
-from stream_anon.formats.registry.schemas import Schemas
 from stream_anon.formats.unwrapping import Unwrapped
 from stream_anon.microdata.texts import Texts
-from stream_anon.ports.schemas import UnknownSchemas
+from stream_anon.ports.schema_news import UnknownSchemas
 from tests.support.skipping_loop import SkippingLoop
 
 NEW = 500_000

@@ -13,10 +13,10 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream_anon.formats.avro.avro_reader import AvroReader
+from stream_anon.formats.avro.avro_schemas import parsed
 from stream_anon.formats.avro.program import program_of
-from stream_anon.formats.avro.reading import AvroReader
-from stream_anon.formats.avro.schemas import parsed
-from stream_anon.formats.protobuf.reading import MessageReader
+from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapper
 from stream_anon.formats.writing.text_room import TEXT_A_BYTE, free_text
 from stream_anon.microdata.batch import Reason

@@ -16,7 +16,7 @@ from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.hosts.fleet.board import SILENT, FleetBoard
 from stream_anon.hosts.fleet.reports import WorkerReport, framed, reports
 from stream_anon.service import events as e
-from stream_anon.service.status.page import REMARKS, StatusBoard
+from stream_anon.service.status.status_board import REMARKS, StatusBoard
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from tests.unit.service.wiring.test_observing import PUBLISHED, STARTED
 

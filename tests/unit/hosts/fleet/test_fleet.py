@@ -24,7 +24,7 @@ from stream_anon.hosts.fleet import fleet as module
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.fleet import Fleet
 from stream_anon.hosts.fleet.reports import WorkerReport, framed
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from tests.support.policies import write_policy
 
 WARM = framed(WorkerReport(True, StatusBoard(lambda: 0.0).status(), ()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.audit.records import ReleasedRecordReader, decode_record
+from stream_anon.audit.released_records import ReleasedRecordReader, decode_record
 from stream_anon.errors import SettingsError
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.audit.formats.schemas import StatingRecord
-from stream_anon.audit.records import ReleasedRecordReader
+from stream_anon.audit.formats.stated_schemas import StatingRecord
+from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.microdata.policy import Policy

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition

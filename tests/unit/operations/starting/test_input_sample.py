@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.operations.starting.input_sample import nothing_read, sample_of
 

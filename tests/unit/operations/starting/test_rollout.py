@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.errors import BrokerError, SettingsError

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import Outcome, Superseded, TransactionEnded, WindowAbandoned, WindowProgress
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
 from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people

@@ -13,9 +13,9 @@ from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.bounds import Shield
-from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 from stream_anon.service import events as e
-from stream_anon.service.status.page import LAST_WINDOWS, StatusBoard
+from stream_anon.service.status.status_board import LAST_WINDOWS, StatusBoard
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from tests.support.classes import made_up_classes

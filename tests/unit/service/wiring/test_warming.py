@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stream_anon.formats.json.codec import JsonCodec
-from stream_anon.formats.writing.records import write_records
+from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.release import made_up_release
 from stream_anon.service.wiring import warming
 from stream_anon.service.wiring.warming import warm_up

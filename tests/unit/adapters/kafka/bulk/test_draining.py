@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.bulk import large_batches, record_kernels, unpac
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, _drain, _result, drain_in_batches
-from stream_anon.adapters.kafka.bulk.records import RecordColumns, Records
+from stream_anon.adapters.kafka.bulk.record_columns import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
 from stream_anon.microdata.keys import PADDING

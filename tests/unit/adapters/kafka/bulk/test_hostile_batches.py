@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unpacking
 from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
 from tests.support import hostile_batches as made

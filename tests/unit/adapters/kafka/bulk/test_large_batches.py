@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
-from stream_anon.adapters.kafka.bulk.records import RecordColumns
+from stream_anon.adapters.kafka.bulk.record_columns import RecordColumns
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.microdata.keys import PADDING

@@ -11,7 +11,7 @@ import pytest
 from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.bulk.draining import Unreadable
-from stream_anon.adapters.kafka.bulk.records import Records
+from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading import topic_sample
 from stream_anon.adapters.kafka.reading.topic_sample import ColumnConsumer, Limits, sample_topic

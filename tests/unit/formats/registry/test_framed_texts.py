@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.registry import budget, learning, memory
-from stream_anon.adapters.registry import schemas as known
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import RegistryError
 from stream_anon.formats.codecs import RecordFormats, topic_codec
-from stream_anon.formats.protobuf import schemas
+from stream_anon.formats.protobuf import proto_files
+from stream_anon.formats.registry import asked_schemas as known
+from stream_anon.formats.registry import budget, learning, memory
 from stream_anon.formats.registry.framing import Framing
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
-from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 from tests.support.registry.memory_registry import MemoryRegistry
@@ -293,7 +293,7 @@ async def test_a_schema_that_could_not_be_read_is_tried_again_later_and_told_of_
             raise BlockingIOError("no process can be started")
 
         with monkeypatch.context() as scarce:
-            scarce.setattr("stream_anon.formats.protobuf.schemas.subprocess.run", no_process)
+            scarce.setattr("stream_anon.formats.protobuf.proto_files.subprocess.run", no_process)
             await codec.learn([values])
             assert _outcome(codec, values) == ["unknown-schema"]
             scarce.setattr(memory, "ASKED_AGAIN", 0.0)
@@ -386,13 +386,13 @@ async def test_made_up_places_of_an_unreadable_schema_are_not_asked_for_one_by_o
 
 def _count_parsing(monkeypatch: pytest.MonkeyPatch, parsed: list[object]) -> None:
     """Take note of each process in which a schema is parsed."""
-    run = schemas.subprocess.run
+    run = proto_files.subprocess.run
 
     def counted(*given: Any, **more: Any) -> Any:
         parsed.append(given)
         return run(*given, **more)
 
-    monkeypatch.setattr(schemas.subprocess, "run", counted)
+    monkeypatch.setattr(proto_files.subprocess, "run", counted)
 
 
 async def test_apicurio_and_glue_frames_are_read(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
 from stream_anon.errors import InputError
-from stream_anon.ports.schemas import MOST_SCHEMA_BYTES
+from stream_anon.ports.schema_news import MOST_SCHEMA_BYTES
 
 MOST_MESSAGES = 10_000
 """Of a schema, with those within others and without those that it imports."""

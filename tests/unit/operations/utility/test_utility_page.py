@@ -8,10 +8,10 @@ from dataclasses import replace
 from stream_anon.measures.risk import Risk
 from stream_anon.measures.uniqueness import Uniqueness
 from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
-from stream_anon.operations.utility.page import utility_page
 from stream_anon.operations.utility.report import SHOWN_PAIRS, UtilityReport
 from stream_anon.operations.utility.risk import RiskFound, RiskReport
 from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
+from stream_anon.operations.utility.utility_page import utility_page
 from tests.support.pages import rows_of, tags_of
 
 NAME = "<b>age</b>"

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.framing import UNFRAMED, Frames, Framing, SchemaKey, frames_of
 from stream_anon.formats.registry.learning import BodyFormat
-from stream_anon.formats.registry.schemas import Schemas
 from stream_anon.formats.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapped
 from stream_anon.formats.writing.text_room import TEXT_A_BYTE, free_text
 from stream_anon.microdata.batch import Reason

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit.formats.schemas import CONNECT, Stated, said_plainly, schema_of
+from stream_anon.audit.formats.stated_schemas import CONNECT, Stated, said_plainly, schema_of
 from stream_anon.formats.codecs import described
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy

@@ -1,6 +1,6 @@
 """The page on settings (docs/reference/settings.md), generated from the model that validates them.
 
-`python -m stream_anon.settings.page FILE` writes it; a test compares the committed file with the model.
+`python -m stream_anon.settings.settings_page FILE` writes it; a test compares the committed file with the model.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stream_anon.compiled import constant
+from stream_anon.formats.avro.avro_schemas import parsed
 from stream_anon.formats.avro.program import program_of
-from stream_anon.formats.avro.schemas import parsed
 from stream_anon.formats.avro.walking import STACK, write_texts
 from stream_anon.formats.unwrapping import FITS, Unwrapped
 from stream_anon.formats.writing.numbers import SCRATCH

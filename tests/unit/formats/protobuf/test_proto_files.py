@@ -5,8 +5,8 @@ from base64 import b64encode
 import pytest
 
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.formats.protobuf import installed, schemas
-from stream_anon.formats.protobuf.schemas import Messages, message_of, renumbered, taken_wrongly
+from stream_anon.formats.protobuf import installed, proto_files
+from stream_anon.formats.protobuf.proto_files import Messages, message_of, renumbered, taken_wrongly
 
 NESTED = """
 syntax = "proto3";
@@ -101,7 +101,7 @@ def test_places_are_where_messages_are() -> None:
 
 
 def test_a_schema_of_very_many_messages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemas, "MOST_MESSAGES", 5)
+    monkeypatch.setattr(proto_files, "MOST_MESSAGES", 5)
     assert len(Messages(NESTED, REFERENCES).places) == 2
     with pytest.raises(InputError, match="more than 5 messages"):
         Messages(NESTED + "message Third {}", REFERENCES)

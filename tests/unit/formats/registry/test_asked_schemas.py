@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from stream_anon.adapters.registry import learning, memory
-from stream_anon.adapters.registry import schemas as known
 from stream_anon.errors import RegistryError
-from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+from stream_anon.formats.registry import asked_schemas as known
+from stream_anon.formats.registry import learning, memory
+from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 from tests.support.registry.memory_registry import MemoryRegistry
-from tests.unit.formats.registry.test_reading import PERSON, V1, V2, _avro, _codec, _id, _outcome, _policy
+from tests.unit.formats.registry.test_framed_texts import PERSON, V1, V2, _avro, _codec, _id, _outcome, _policy
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from stream_anon.audit.formats.moments import as_json, zones_of
-from stream_anon.audit.formats.schemas import CONNECT, Stated, StatingRecord
 from stream_anon.audit.formats.series import Layout, ReadSeries, Series
+from stream_anon.audit.formats.stated_schemas import CONNECT, Stated, StatingRecord
 from stream_anon.audit.formats.texts import distinct_members
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (

@@ -18,7 +18,7 @@ from stream_anon.operations.negotiate.negotiating import (
     NegotiationRequest,
     negotiate_over,
 )
-from stream_anon.operations.negotiate.page import negotiation_page
+from stream_anon.operations.negotiate.negotiation_page import negotiation_page
 from stream_anon.operations.samples import sample_of_file
 from stream_anon.recoding.negotiation import Request, negotiate
 from stream_anon.settings.policy_file import load_policy

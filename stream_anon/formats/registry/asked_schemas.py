@@ -15,7 +15,7 @@ from stream_anon.formats.registry.framing import Framing, SchemaKey
 from stream_anon.formats.registry.learning import Answer, BodyFormat, Learned, learn
 from stream_anon.formats.registry.memory import SchemaMemory
 from stream_anon.formats.registry.registered import RegisteredSchema
-from stream_anon.ports.schemas import SchemaChange, UnknownSchemas
+from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 
 _AT_ONCE = 8  # questions
 _MOST_DOUBTED = 100

@@ -19,7 +19,7 @@ import pytest_asyncio
 
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.service import events as e
-from stream_anon.service.status.page import StatusBoard
+from stream_anon.service.status.status_board import StatusBoard
 from tests.support.classes import made_up_classes
 from tests.support.pages import missing
 

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon.errors import InputError
+from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.program import MOST_FIELDS
-from stream_anon.formats.protobuf.reading import MessageReader
-from stream_anon.formats.protobuf.schemas import message_of
+from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.protobuf.walking import write_texts
 from stream_anon.formats.unwrapping import FITS, Unwrapped
 from stream_anon.microdata.batch import Reason
