@@ -36,12 +36,9 @@ _STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
 
 def missing_parts() -> str:
     """Return why no API server can be started here, or an empty text."""
-    absent = [name for name in ("etcd", "kube-apiserver", "openssl") if _program(name) is None]
-    return (
-        f"an API server needs {', '.join(absent)}: `make apiserver` builds etcd and kube-apiserver"
-        if absent
-        else ""
-    )
+    if absent := [name for name in ("etcd", "kube-apiserver", "openssl") if _program(name) is None]:
+        return f"an API server needs {', '.join(absent)}: `make apiserver` builds etcd and kube-apiserver"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -54,8 +51,9 @@ class Answer:
 
     @property
     def refusal(self) -> str:
-        """Why the server refuses, or warns; empty if it does neither."""
-        return "; ".join(([] if self.status < 300 else [str(self.document.get("message"))]) + list(self.warnings))
+        """Why the server refuses, and what it warns of; empty if it does neither."""
+        refused = () if self.status < 300 else (f"{self.status}: {self.document.get('message')}",)
+        return "; ".join((*refused, *self.warnings))
 
 
 class ApiServer:
@@ -132,18 +130,17 @@ class ApiServer:
         raise AssertionError(f"no API server: {self._log('kube-apiserver').read_text()[-2000:]}")
 
     def _write_kubeconfig(self, authority: Path) -> None:
-        named = {
-            "clusters": {
-                "cluster": {"server": f"https://127.0.0.1:{self._port}", "certificate-authority": str(authority)}
-            },
-            "users": {"user": {"token": _TOKEN}},
-            "contexts": {"context": {"cluster": "test", "user": "test"}},
+        cluster = {"server": f"https://127.0.0.1:{self._port}", "certificate-authority": str(authority)}
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": "test", "user": {"token": _TOKEN}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
         }
-        parts = {plural: [{"name": "test", **entry}] for plural, entry in named.items()}
         self.kubeconfig = self._folder / "kubeconfig"
-        self.kubeconfig.write_text(
-            yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "test", **parts})
-        )
+        self.kubeconfig.write_text(yaml.safe_dump(document))
 
     def ask(self, method: str, path: str, body: Document | None = None, kind: str = _JSON, **query: str) -> Answer:
         """Send one request; an answer that is not JSON is an empty object."""
@@ -159,13 +156,13 @@ class ApiServer:
         """Return where objects of this one's kind are in a namespace."""
         version = document["apiVersion"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        plural, namespaced = self._kinds(root)[document["kind"]]
-        return f"{root}/namespaces/{namespace}/{plural}" if namespaced else f"{root}/{plural}"
+        kind = self._kinds(root)[document["kind"]]
+        return f"{root}/namespaces/{namespace}/{kind['name']}" if kind["namespaced"] else f"{root}/{kind['name']}"
 
     @cache  # noqa: B019 - lives as long as the tests
-    def _kinds(self, root: str) -> dict[str, tuple[str, bool]]:
-        found = self.ask("GET", root).document["resources"]
-        return {each["kind"]: (each["name"], each["namespaced"]) for each in found if "/" not in each["name"]}
+    def _kinds(self, root: str) -> dict[str, Document]:
+        found = self._told("GET", root)["resources"]
+        return {each["kind"]: each for each in found if "/" not in each["name"]}
 
     def apply(self, document: Document, namespace: str = "", **query: str) -> Answer:
         """Apply an object on the server's side."""
@@ -187,7 +184,7 @@ class ApiServer:
 
     def _told(self, method: str, path: str, body: Document | None = None, **query: str) -> Document:
         answer = self.ask(method, path, body, **query)
-        assert not answer.refusal, answer.refusal
+        assert answer.status < 300, answer.refusal
         return answer.document
 
     def define(self, definition: Document) -> None:
@@ -206,11 +203,11 @@ class ApiServer:
         groups = self._told("GET", "/apis")["groups"]
         roots = ["/api/v1", *(f"/apis/{group['preferredVersion']['groupVersion']}" for group in groups)]
         return {
-            (kind, item["metadata"]["name"])
+            (name, item["metadata"]["name"])
             for root in roots
-            for kind, (plural, namespaced) in self._kinds(root).items()
-            if namespaced and kind != "Event"
-            for item in self.ask("GET", f"{root}/namespaces/{namespace}/{plural}").document.get("items", ())
+            for name, kind in self._kinds(root).items()
+            if kind["namespaced"] and "list" in kind["verbs"] and name != "Event"
+            for item in self._told("GET", f"{root}/namespaces/{namespace}/{kind['name']}")["items"]
         }
 
     def helm(self, *arguments: str) -> subprocess.CompletedProcess[str]:

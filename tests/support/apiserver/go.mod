@@ -9,6 +9,8 @@ tool (
 	k8s.io/kubernetes/cmd/kube-apiserver
 )
 
+// The modules that Kubernetes has in its own tree are released beside it: v0.34.4 belongs to v1.34.4. etcd is the one
+// that Kubernetes names.
 require (
 	go.etcd.io/etcd/server/v3 v3.6.4
 	k8s.io/api v0.34.4
