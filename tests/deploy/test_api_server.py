@@ -194,6 +194,21 @@ def test_pods_are_replaced_where_a_configmap_of_ones_own_has_changed(release: Re
     assert checksum("one") == checksum("one") != checksum("two")
 
 
+def test_a_scaler_starts_from_one_worker_and_an_upgrade_leaves_what_it_has_set(release: Release) -> None:
+    deployment = _object("Deployment", "people-stream-anon", "apps/v1")
+    scale = f"{release.server.path(deployment, release.namespace)}/people-stream-anon/scale"
+
+    def after(name: str) -> int:
+        release.upgrade(CHART, value_set(name))
+        return int(release.server.ask("GET", scale).document["spec"]["replicas"])
+
+    assert after("production") == 3
+    assert after("autoscaling") == 1  # helm takes the number away: docs/install.md
+    scaled = {"spec": {"replicas": 4}}
+    assert release.server.ask("PATCH", scale, scaled, "application/merge-patch+json").status == 200
+    assert after("keda") == 4
+
+
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The chart of an earlier version."""
