@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from tests.support.apiserver import RESTRICTED, ApiServer, Document, missing_parts
+from tests.support.apiserver.definitions import definitions
 from tests.support.data import ROOT
 from tests.support.earlier import BEFORE, missing_history, unpack_path
 from tests.support.helm import CHART, VALUE_SETS, of_kind, render, value_set
@@ -39,9 +40,8 @@ def _object(kind: str, name: str, version: str = "v1", **content: Any) -> Docume
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     if missing := missing_parts():
         pytest.skip(missing)
-    pytest.importorskip("cloudcoil.models.keda", reason="cloudcoil's models of custom resources are not installed")
-    from tests.support.apiserver.definitions import definitions
-
+    for models in ("cloudcoil.models.keda", "cloudcoil.models.prometheus_operator"):
+        pytest.importorskip(models, reason=f"{models} is not installed")
     with ApiServer(tmp_path_factory.mktemp("apiserver")) as started:
         for definition in definitions():
             started.define(definition)
@@ -141,7 +141,7 @@ class Release:
         self._do("uninstall")
 
     def check(self) -> list[Document]:
-        """Return the objects of the namespace, which are the release's own, as if they were made just now."""
+        """Return the release's objects: all that the namespace holds, and each as if nothing had been before it."""
         manifest = [each for each in yaml.safe_load_all(self.helm("get manifest").stdout) if each]
         present = self.server.inventory(self.namespace) - _ALWAYS
         assert {(kind, name) for kind, name in present if not name.startswith("sh.helm.release.")} == {
