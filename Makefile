@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak fuzz check lint format lock schemas wheel bench mutants clean
+.PHONY: demo test soak fuzz check lint format lock schemas wheel apiserver bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests. The pip that comes with Python may be too
@@ -83,6 +83,14 @@ wheel: $(VENV)/.dev ## a wheel for this platform that brings compiled kernels: i
 	@NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=$(KERNELS) $(BIN)/python deploy/image/compile_kernels.py
 	@echo generic > $(KERNELS)/processor
 	STREAM_ANON_KERNELS=$(KERNELS) $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stream-anon/bin
+KUBERNETES = $(shell cd tests/support/apiserver && go list -m -f '{{.Version}}' k8s.io/kubernetes)
+apiserver: ## etcd and kube-apiserver for tests of the chart, from Go modules; some minutes
+	cd tests/support/apiserver && go build -trimpath -ldflags "-s -w" -o $(TOOLS)/etcd go.etcd.io/etcd/server/v3
+	cd tests/support/apiserver && go build -trimpath \
+		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)" \
+		-o $(TOOLS)/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
 
 bench: $(VENV)/.dev ## what docs/project/benchmarks.md describes; half an hour
 	$(BIN)/python benchmarks/path.py

@@ -1,4 +1,4 @@
-"""An earlier version of this package, from the history of the project's own repository."""
+"""An earlier version of this package and its chart, from the history of the project's own repository."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.support.git import git
 
 ROOT = Path(__file__).resolve().parents[2]
+BEFORE = os.environ.get("STREAM_ANON_BEFORE", "cc483d7a")
 
 
 def missing_history(revision: str) -> str:
@@ -25,13 +26,19 @@ def missing_history(revision: str) -> str:
     return ""
 
 
-def unpack(revision: str, folder: Path) -> dict[str, str]:
-    """Put the package of a revision into a folder; return the environment in which Python imports it."""
-    packed = folder / "package.tar"
-    git(ROOT, "archive", "--output", str(packed), revision, "stream_anon")
+def unpack_path(revision: str, path: str, folder: Path) -> Path:
+    """Put a folder or a file of a revision into a folder; return where it is."""
+    packed = folder / "packed.tar"
+    git(ROOT, "archive", "--output", str(packed), revision, path)
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     packed.unlink()
+    return folder / path
+
+
+def unpack(revision: str, folder: Path) -> dict[str, str]:
+    """Put the package of a revision into a folder; return the environment in which Python imports it."""
+    unpack_path(revision, "stream_anon", folder)
     # Without the second `python -m` would import what lies in the current folder.
     environment = {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
     where = [sys.executable, "-c", "import stream_anon; print(stream_anon.__file__)"]

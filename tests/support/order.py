@@ -38,6 +38,7 @@ _FIRST = (
     "tests/integration/kafka/test_mirror_back.py",
     "tests/integration/kafka/test_debezium.py",
     "tests/integration/test_demo.py",
+    "tests/deploy/test_api_server.py",
     "tests/deploy/test_chart.py",
     # Without.
     "tests/unit/clustering/k_forest/test_partitioner.py",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from contextlib import ExitStack
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.support.earlier import ROOT, missing_history, unpack
+from tests.support.earlier import BEFORE, ROOT, missing_history, unpack
 from tests.support.service import (
     Published,
     Stage,
@@ -27,7 +26,6 @@ from tests.support.service import (
     wait_until_accounted,
 )
 
-BEFORE = os.environ.get("STREAM_ANON_BEFORE", "cc483d7a")
 NOW: Mapping[str, str] = {}
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.soak]
