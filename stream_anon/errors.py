@@ -8,7 +8,7 @@
     ├── InputError           a file or a stream cannot be read; names the place
     │   └── CertificateError a certificate or a policy document is not one, or its parts do not fit together
     │       └── LaterVersionError  it was made by a later release
-    ├── Refused              a command must not be done as things stand; nothing was changed
+    ├── Refused              a command is refused in the present state; nothing was changed
     ├── Unfit                a value does not fit its attribute; names the reason, never the value
     └── BrokerError          Kafka is away, refuses, or holds what must not be there
         ├── UnreadableRecords  a batch of a topic is damaged, or was made so that nobody can read it
@@ -74,7 +74,7 @@ class LaterVersionError(CertificateError):
 
 
 class Refused(StreamAnonError):  # noqa: N818 - named after what happened
-    """A command must not be done as things stand, or nobody agreed to it. Nothing was changed."""
+    """A command is refused in the present state, or nobody agreed to it. Nothing was changed."""
 
 
 class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more than an error

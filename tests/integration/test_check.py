@@ -177,7 +177,7 @@ def test_rare_values_forbid_a_run_until_they_are_accepted(
     assert PERSONAL not in said
     path.write_text(path.read_text().replace("type: integer", "type: integer, accept_linkable: true"))
     assert check(path) == 0
-    assert "Nothing forbids a run." in capsys.readouterr().out
+    assert "Nothing prevents a run." in capsys.readouterr().out
 
 
 @pytest.mark.kafka

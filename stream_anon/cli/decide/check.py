@@ -227,4 +227,4 @@ def _show_findings(console: Console, report: CheckReport) -> None:
                 )
             )
     else:
-        console.print(Text(f"Nothing forbids a {'release' if of_file else 'run'}.", style="bold green"))
+        console.print(Text(f"Nothing prevents a {'release' if of_file else 'run'}.", style="bold green"))

@@ -48,7 +48,7 @@ _AT_ONCE = 8  # messages whose records are found together
 
 
 class Framing(StrEnum):
-    """How an id stands before a record."""
+    """How a record names its schema."""
 
     CONFLUENT = "confluent"
     APICURIO_GLOBAL = "apicurio-global"

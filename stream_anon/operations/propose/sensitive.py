@@ -68,7 +68,7 @@ def _rare(values: Reading, people: People, k: int) -> tuple[str, ...]:
         return ("DECIDE: published as it is; a rare value can name a person",)
     return (
         f"DECIDE: published as it is, but {percent(rare, len(values))} of its values are held by fewer than {k}",
-        "people, and `rare-values` forbids a run. Let the producer write fewer and broader values, or leave it",
+        "people, and `rare-values` prevents a run. Let the producer write fewer and broader values, or leave it",
         "out, or, if you have weighed that a rare value can name a person, add `accept_linkable: true`",
     )
 

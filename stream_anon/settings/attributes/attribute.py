@@ -22,11 +22,13 @@ from stream_anon.settings.section import Section
 class AttributeSettings(Section):
     """A declared field. A quasi-identifier has exactly one domain, such as hierarchy, numeric or date."""
 
-    explanation: ClassVar[str] = """What is not declared never leaves. A quasi-identifier has exactly one domain:
-`hierarchy`, `values`, `order`, or a key with a section of its own below. A published field that no record of a
-sample has forbids a run (`missing-field`) unless it says `accept_missing: true`. If the input was empty at the
-start, a first window without the field is withheld. Missing values are counted in certificates, reports and metrics
-anyway.
+    explanation: ClassVar[
+        str
+    ] = """A field that is not declared is never published. A quasi-identifier has exactly one domain:
+`hierarchy`, `values`, `order`, or a key with a section of its own below. A service does not start if no record of
+its sample has a published field (`missing-field`), unless the field says `accept_missing: true`. If the input was
+empty at the start, a first window without the field is withheld. Missing values are counted in certificates, reports
+and metrics in any case.
 
 `order: [none, primary, secondary, bachelor, master]` is for categories that have an order. They are cut like
 numbers, and a class publishes the range from its least to its greatest category, such as `primary..bachelor`: both

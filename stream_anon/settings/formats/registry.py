@@ -44,7 +44,7 @@ a file of its own, which is read anew for each request. Secrets need an https ad
     url: str = Field(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?$")
     """Address of the interface; of Apicurio it ends in `/apis/ccompat/v7`."""
     framing: Framing = Framing.CONFLUENT
-    """How an id stands before a record that is read: confluent has 4 bytes of it, or 16 bytes of a GUID in the
+    """How a record that is read names its schema: confluent has 4 bytes of an id, or 16 bytes of a GUID in the
     record or in its header `__value_schema_id`; apicurio-global and apicurio-content have 8 bytes in the record or
     in Apicurio's headers; glue has a UUID of AWS Glue, whose schemas stand in `schemas`. What is written is framed
     as confluent in any case."""

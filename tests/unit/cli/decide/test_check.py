@@ -55,7 +55,7 @@ def test_the_share_within_windows_is_printed(role: str) -> None:
     said = _said(notes, role=role)
     assert "note: 0.00% of its records (100.00% within their window), 0 of 10 distinct values" in said
     assert "warns attributes.note: 100.0% of its values are held by fewer than k = 5 individuals of their" in said
-    assert "Nothing forbids a run." in said
+    assert "Nothing prevents a run." in said
     assert "distinct values, accepted by accept_linkable" in _said(notes, role=role, accept_linkable=True)
 
 
