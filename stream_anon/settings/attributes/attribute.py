@@ -24,11 +24,11 @@ class AttributeSettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """A field that is not declared is never published. A quasi-identifier has exactly one domain:
-`hierarchy`, `values`, `order`, or a key with a section of its own below. A service does not start if no record of
-its sample has a published field (`missing-field`), unless the field says `accept_missing: true`. If the input was
-empty at the start, a first window without the field is withheld. Missing values are counted in certificates, reports
-and metrics in any case.
+    ] = """A field that is not declared is never published. A quasi-identifier has exactly one
+domain: `hierarchy`, `values`, `order`, or a key with a section of its own below. A service does not start if no
+record of its sample has a published field (`missing-field`), unless the field says `accept_missing: true`. If the
+input was empty at the start, a first window without the field is withheld. Missing values are counted in
+certificates, reports and metrics in any case.
 
 `order: [none, primary, secondary, bachelor, master]` is for categories that have an order. They are cut like
 numbers, and a class publishes the range from its least to its greatest category, such as `primary..bachelor`: both
