@@ -136,7 +136,7 @@ class Line(StrEnum):
     PAUSE_FORGOTTEN = (
         "pause-forgotten",
         "warning",
-        "A worker ends that was paused by an order, which is not kept: the next one reads.",
+        "A service ends that was paused by an order, which is not kept: the next start reads.",
         "If nothing may be read yet, set `kafka.paused: true` before the next start, or order the pause again.",
     )
     BROKER_AWAY = (

@@ -165,7 +165,7 @@ class StatusBoard:
         if self._ready:
             return True, "; ".join(filter(None, (self._paused, self._stands_aside())))
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
-        return False, causes or self._reason or "not ready"
+        return False, "; ".join(filter(None, (causes or self._reason or "not ready", self._paused)))
 
     def _stands_aside(self) -> str:
         """Return in words that the worker leaves its partitions to a newer policy; empty if it does not."""
