@@ -196,7 +196,7 @@ async def test_orders_to_a_worker_that_cannot_connect_are_told_at_once_and_kept(
         while not driver.told(TakeoverDone):  # noqa: ASYNC110 - it tries again after pauses
             await asyncio.sleep(0.02)
     polls = driver.source.polls
-    while driver.source.polls < polls + 3:
+    while driver.source.polls < polls + 3:  # noqa: ASYNC110 - as above
         await asyncio.sleep(0.02)
     assert not driver.told(RecordsConsumed)
     driver.stopping.set()
@@ -210,7 +210,7 @@ async def test_the_end_of_a_pause_is_told_while_nobody_else_looks() -> None:
     orders.pause(30)
     clock.advance(30)
     async with asyncio.timeout(5):
-        while len(told) < 2:
+        while len(told) < 2:  # noqa: ASYNC110 - the other task looks
             await asyncio.sleep(0.001)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
