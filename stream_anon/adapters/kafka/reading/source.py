@@ -339,7 +339,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         if not there:
             door = await self._connection.knock()
             if door.refused:
-                raise BrokerError(f"connecting: {door.refused}", Cause.CREDENTIALS)
+                raise BrokerError(f"connecting: {door.refused}", door.cause)
             if not door.absent:
                 raise BrokerError("connecting: some brokers answer and others do not", Cause.UNREACHABLE)
             return False
