@@ -212,6 +212,12 @@ class Line(StrEnum):
         "Somebody who is no worker has joined the consumer group, and may be given partitions.",
         "Runbook partitions-unowned, now: records of those partitions are not released.",
     )
+    GROUP_UNWATCHED = (
+        "group-unwatched",
+        "warning",
+        "This user may not ask who is in the consumer group: `group-shared` would not be told of a stranger.",
+        "Allow the user DESCRIBE on the group (with MSK's IAM: DescribeGroup); it is asked again within 5 minutes.",
+    )
     SUPERSEDED = (
         "superseded",
         "warning",

@@ -262,7 +262,7 @@ class Worker:
         view = self._source.view()
         if view != self._view:
             self._view = view
-            self._tell(GroupSeen(view.partitions, view.shared))
+            self._tell(GroupSeen(view.partitions, view.shared, view.unwatched))
 
     def _tell_progress(self, paused: bool) -> None:
         window = self._engine.open_window

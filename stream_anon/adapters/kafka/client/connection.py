@@ -219,7 +219,8 @@ class Connection:
     async def knock(self) -> Door:
         """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse.
 
-        Of refusals one that names a reason comes first. aiokafka writes the reason to its log only, so this knocks once at each broker of the settings.
+        Of refusals one that names a reason comes first. aiokafka writes the reason to its log only, so this knocks
+        once at each broker of the settings.
         """
         hosts = collect_hosts(self.servers, randomize=False)
         doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))

@@ -84,8 +84,8 @@ def in_words(error: BaseException, security: Security) -> str:
                 continue
     if isinstance(error, KafkaConnectionError | ConnectionError | EOFError):
         return (
-            "the broker closes connections before the first answer: it is stopping or takes no more of them, or its "
-            f"listener is not one for kafka.security.protocol {security.protocol}"
+            "the broker closes connections before the first answer: it is stopping or takes no more of them, or "
+            f"its listener is not one for kafka.security.protocol {security.protocol}"
         )
     return ""
 
