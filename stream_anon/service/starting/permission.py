@@ -57,7 +57,7 @@ async def raise_if_weaker_or_forbidden(
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise
         return Permit(None, _expected(policy, kafka, sampled))
-    if stands_by(policy, before, ledger=ledger):
+    if stands_by(policy, before):
         return Permit(before)
     sampled = await raise_if_forbidden(connection, topics, kafka, policy)
     refuse_weaker(policy, accepted_weaker, before, ledger=ledger)

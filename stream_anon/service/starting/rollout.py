@@ -38,6 +38,11 @@ _UNTOLD = (
     "of the policy before are not told, since an older release wrote its certificates: compare input.null_values, "
     "accept_linkable, engine.seed and window, or publish a window under that policy with this release first"
 )
+_NOT_ONCE = (
+    "was exactly-once and would be at-least-once: a record may be published twice, in two classes. While workers "
+    "are changed to exactly-once, this is an old one: end it. Where the new ones have a higher privacy.revision, "
+    "it stands by instead"
+)
 _MOST_BYTES = 128 * 1024 * 1024
 _MOST_VALUE = 16 * 1024 * 1024  # more than brokers take of one part
 _WITHIN = 20.0
@@ -184,8 +189,7 @@ def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple
         return ()
     weaker = () if before.policy == policy.digest else _compared(policy, before)
     if before.delivery == EXACTLY_ONCE and not ledger:
-        text = "was exactly-once and would be at-least-once: a record may be published twice, in two classes"
-        weaker += (Weakening("kafka.delivery", text),)
+        weaker += (Weakening("kafka.delivery", _NOT_ONCE),)
     return weaker
 
 
@@ -212,9 +216,9 @@ def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str
     )
 
 
-def stands_by(policy: Policy, before: Before | None, *, ledger: bool) -> bool:
-    """Return whether workers of a policy would publish nothing: with a ledger, a lower revision stands by."""
-    return ledger and before is not None and before.revision > policy.revision
+def stands_by(policy: Policy, before: Before | None) -> bool:
+    """Return whether a worker that starts with a policy would publish nothing, since its revision is lower."""
+    return before is not None and before.revision > policy.revision
 
 
 def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledger: bool) -> None:
@@ -229,7 +233,7 @@ def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledge
         With what is weaker, and the line that accepts it.
     """
     weaker = weaker_than(policy, before, ledger=ledger)
-    waits = stands_by(policy, before, ledger=ledger)
+    waits = stands_by(policy, before)
     if before is not None and weaker and not waits and not is_accepted(policy, accepted):
         raise SettingsError(KEY, in_words(policy, before, weaker))
 
@@ -239,7 +243,7 @@ def rollout_findings(policy: Policy, before: Before | None, accepted: str, *, le
     if before is None:
         return []
     changed = before.policy != policy.digest
-    if changed and stands_by(policy, before, ledger=ledger):
+    if stands_by(policy, before):
         text = (
             f"is {policy.revision}, and the output has been published under revision {before.revision}: workers of "
             "this policy would stand by. To go back to an older policy, give it a higher revision"

@@ -229,11 +229,19 @@ def test_the_same_policy_and_a_lower_revision_are_not_compared(tmp_path: Path) -
     )  # it stands by: see service/takeover/steps.py
 
 
-def test_without_a_ledger_a_lower_revision_publishes_and_is_compared(tmp_path: Path) -> None:
-    before = _before(_policy(tmp_path, k=10, revision=2))
+def test_a_restarted_worker_of_a_lower_revision_stands_by_without_a_ledger_too(tmp_path: Path) -> None:
+    """It does while workers are changed to exactly-once, and must not crash over and over then."""
+    before, old = _before(_policy(tmp_path, revision=2)), _policy(tmp_path, revision=1)
 
-    with pytest.raises(SettingsError, match=r"privacy\.k was 10 and would fall to 5"):
-        refuse_weaker(_policy(tmp_path, k=5, revision=1), "", before, ledger=False)
+    refuse_weaker(old, "", before, ledger=False)
+    (found,) = rollout_findings(old, before, "", ledger=False)
+    assert (found.severity, found.place) == (Severity.WARNS, "privacy.revision")
+
+
+def test_an_old_worker_that_is_refused_during_a_change_to_exactly_once_is_told_what_to_do(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    with pytest.raises(SettingsError, match=r"this is an old one: end it\. .* a higher privacy\.revision"):
+        refuse_weaker(policy, "", _before(policy), ledger=False)
 
 
 @pytest.mark.parametrize(
