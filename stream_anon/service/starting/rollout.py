@@ -23,6 +23,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
 from stream_anon.privacy.promises import promises_of, stated_by, stated_in
+from stream_anon.privacy.succession import InputLife, covered, unfollowed
 from stream_anon.privacy.weakening import Weakening, weakened
 
 KEY = "privacy.accept_weaker"
@@ -57,7 +58,7 @@ class Before:
     policy, revision
         Its digest and its `privacy.revision`.
     closed
-        When the newest window under it was closed, as its certificate says.
+        When the newest window under it was closed, as its certificate says: by the worker's clock.
     promises
         The promises that are known; see `weakening.weakened`.
     known
@@ -165,7 +166,7 @@ def before_of(values: Iterable[bytes]) -> Before | None:
             understood &= not _is_other_part(value)
     if not parts:
         return None
-    newest = max(parts, key=lambda part: (part.revision, part.closed))
+    newest = _newest(parts)
     stated = stated_in(newest)
     with suppress(CertificateError):
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
@@ -181,6 +182,21 @@ def before_of(values: Iterable[bytes]) -> Before | None:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
     known = understood and newest.promises is None
     return Before(newest.policy, newest.revision, newest.closed, promises, known, newest.delivery)
+
+
+def _newest(parts: Sequence[Certificate]) -> Certificate:
+    """Return a part of the newest window of the highest revision.
+
+    Offsets tell which window came later. Between windows of other partitions the time decides.
+    """
+    highest = max(part.revision for part in parts)
+    candidates = [part for part in parts if part.revision == highest]
+    ends: dict[str, dict[InputLife, int]] = {part.batch: {} for part in candidates}
+    for part in candidates:
+        ends[part.batch] |= {life: end for life, _, end in covered(part.inputs)}
+    batches = list(ends)
+    last = {batches[n] for n in unfollowed(list(ends.values()))}
+    return max((part for part in candidates if part.batch in last), key=lambda part: part.closed)
 
 
 def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple[Weakening, ...]:

@@ -224,9 +224,7 @@ class Connection:
         """
         hosts = collect_hosts(self.servers, randomize=False)
         doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
-        return min(
-            doors, key=lambda door: (bool(door.refused), bool(door.absent), door.cause is not Cause.CREDENTIALS)
-        )
+        return min(doors, key=lambda it: (bool(it.refused), bool(it.absent), it.cause is Cause.UNREACHABLE))
 
     async def _knock(self, host: str, port: int) -> Door:
         try:
@@ -254,8 +252,7 @@ class Connection:
         if refusal is None:
             return Door()
         refused = in_words(refusal, self.security)
-        closes = cause_of(refusal) is Cause.UNREACHABLE
-        cause = Cause.UNREACHABLE if closes else Cause.CREDENTIALS
+        cause = Cause.UNREACHABLE if cause_of(refusal) is Cause.UNREACHABLE else Cause.CREDENTIALS
         return Door(refused, "" if refused else _absence(refusal), cause)
 
 
