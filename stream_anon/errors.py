@@ -94,7 +94,7 @@ class Unfit(StreamAnonError):  # noqa: N818 - it is an answer about a value more
 class Cause(StrEnum):
     """What keeps a worker from working, as a label of metrics and alerts."""
 
-    UNREACHABLE = "unreachable"  # no answer in time, or no way there
+    UNREACHABLE = "unreachable"  # no answer in time, no way there, or connections are closed unanswered
     CREDENTIALS = "credentials"  # the brokers refuse our certificate, password or token, or we refuse theirs
     PERMISSION = "permission"
     TOPIC = "topic"  # it is missing, or not set up as it must be

@@ -136,7 +136,7 @@ class Line(StrEnum):
     PAUSE_FORGOTTEN = (
         "pause-forgotten",
         "warning",
-        "A worker ends that was paused by an order, which is not kept: the next one reads.",
+        "A service ends that was paused by an order, which is not kept: the next start reads.",
         "If nothing may be read yet, set `kafka.paused: true` before the next start, or order the pause again.",
     )
     BROKER_AWAY = (
@@ -211,6 +211,12 @@ class Line(StrEnum):
         "warning",
         "Somebody who is no worker has joined the consumer group, and may be given partitions.",
         "Runbook partitions-unowned, now: records of those partitions are not released.",
+    )
+    GROUP_UNWATCHED = (
+        "group-unwatched",
+        "warning",
+        "This user may not ask who is in the consumer group: `group-shared` would not be told of a stranger.",
+        "Allow the user DESCRIBE on the group (with MSK's IAM: DescribeGroup); it is asked again within 5 minutes.",
     )
     SUPERSEDED = (
         "superseded",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stream_anon.audit.judges import Judge
@@ -11,6 +12,7 @@ from stream_anon.audit.verdict import Change, Period
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.privacy.certificate import Certificate
 from stream_anon.privacy.promises import promises_of, stated_in
+from stream_anon.privacy.succession import InputLife, covered, unfollowed
 from stream_anon.privacy.weakening import weakened
 
 _MOST_PERIODS = 1_000
@@ -21,6 +23,13 @@ class _Held:
     period: Period
     judge: Judge
     stated: dict[str, Any]  # the engine and the terms, as certificates say
+    starts: dict[InputLife, int] = field(default_factory=dict)  # of its first window on each partition
+    ends: dict[InputLife, int] = field(default_factory=dict)  # of its last one
+
+    def cover(self, certificate: Certificate) -> None:
+        for life, start, end in covered(certificate.inputs):
+            self.starts[life] = min(start, self.starts.get(life, start))
+            self.ends[life] = max(end, self.ends.get(life, end))
 
 
 def _least(*found: int | None) -> int | None:
@@ -58,8 +67,10 @@ class Periods:
             asked, least = certificate.asked.k, certificate.achieved.k
             new = Period(judge.promises, judge.on_trust, asked, revision, closed, closed, 1, least=least)
             self._held[key] = _Held(new, judge, stated)
+            self._held[key].cover(certificate)
             return
         held = self._held[key]
+        held.cover(certificate)
         old = held.period
         held.period = replace(
             old,
@@ -73,20 +84,44 @@ class Periods:
     def finish(self, given: Judge) -> tuple[tuple[Period, ...], Change | None]:
         """Return the periods in the order of their first windows, and what the given policy would change.
 
-        Each is compared with the one before, and the given policy with that of the last window; None where this is
-        the same.
+        Offsets tell this order, and which window is the last one; where periods share no partition, times do. Each
+        is compared with the one before, and the given policy with that of the last window; None where this is the
+        same.
         """
-        ordered = sorted(self._held.values(), key=lambda held: held.period.first)
+        ordered = _in_order(self._held.values())
         before: _Held | None = None
         periods = []
         for held in ordered:
             change = None if before is None else _change(before, held)
             periods.append(replace(held.period, change=change))
             before = held
-        last = max(ordered, key=lambda held: held.period.last, default=None)
+        unsurpassed = [ordered[n] for n in unfollowed([held.ends for held in ordered])]
+        last = max(unsurpassed, key=lambda held: held.period.last, default=None)
         if last is None or last.judge.promises == given.promises:
             return tuple(periods), None
         return tuple(periods), _change(last, replace(last, judge=given))
+
+
+def _in_order(held: Iterable[_Held]) -> list[_Held]:
+    """Return periods so that each comes after those that began before it on one of its partitions.
+
+    Where offsets leave a choice, or contradict each other, the one whose first window closed first comes first.
+    """
+    waiting = sorted(held, key=lambda each: each.period.first)
+    began: dict[InputLife, list[int]] = defaultdict(list)
+    for each in waiting:
+        for life, start in each.starts.items():
+            began[life].append(start)
+    for starts in began.values():
+        starts.sort(reverse=True)
+    ordered: list[_Held] = []
+    while waiting:
+        free = (n for n, each in enumerate(waiting) if all(began[p][-1] == s for p, s in each.starts.items()))
+        each = waiting.pop(next(free, 0))
+        for life, start in each.starts.items():
+            began[life].remove(start)
+        ordered.append(each)
+    return ordered
 
 
 def _change(before: _Held, after: _Held) -> Change:

@@ -94,6 +94,13 @@ class Engine:
         self._note_people()
         return dropped
 
+    def skip(self, source: int, offset: int) -> None:
+        """Pass over what lies before `offset` of an open source: it is gone; KeyError if the source is not open.
+
+        The next window covers it, so that nobody is told of it again.
+        """
+        self._positions[source] = max(self._positions[source], offset)
+
     def position(self, source: int) -> int:
         """Return the next offset to take of an open source; KeyError if it is not open."""
         return self._positions[source]

@@ -33,10 +33,13 @@ class GroupView:
         How many partitions each input topic has, whoever owns them.
     shared
         Whether somebody who is no worker is a member of the group, and may be given partitions.
+    unwatched
+        Whether this user may not ask who the members are, so that nobody would notice.
     """
 
     partitions: Mapping[str, int]
     shared: bool = False
+    unwatched: bool = False
 
 
 class Source(Protocol):

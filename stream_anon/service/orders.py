@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from stream_anon.ports import Clock
+from stream_anon.service.events import Event, Listener, ReadingOrdered
+
+LOOK_EVERY = 0.2  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,10 @@ class Pause:
     until: float = math.inf  # as `Clock.wall`, for people
 
 
+def _tell_nobody(_: Event) -> None:
+    pass
+
+
 class Orders:
     """The present orders; the worker looks at them in each turn of its loop.
 
@@ -26,13 +33,27 @@ class Orders:
     ----------
     stop
         A drain sets it: it ends the worker like any stop, but the open window is published.
+    tell
+        Hears of each pause and of its end.
     paused
         Whether the service starts paused, at each of its starts.
+    outlived
+        Whether another process keeps the orders beyond this one's end, as that of a fleet does.
     """
 
-    def __init__(self, stop: asyncio.Event, clock: Clock, *, paused: bool = False) -> None:
-        self._stop, self._clock = stop, clock
+    def __init__(
+        self,
+        stop: asyncio.Event,
+        clock: Clock,
+        tell: Listener = _tell_nobody,
+        *,
+        paused: bool = False,
+        outlived: bool = False,
+    ) -> None:
+        self._stop, self._clock, self._tell = stop, clock, tell
         self._pause, self._starts_paused = Pause() if paused else None, paused
+        self._outlived = outlived
+        self._told: Pause | None = None
         self._draining = False
 
     @property
@@ -45,7 +66,22 @@ class Orders:
     @property
     def forgets(self) -> bool:
         """Return whether the pause in force ends with this process."""
-        return self.in_force is not None and not self._starts_paused
+        return self.in_force is not None and not self._starts_paused and not self._outlived
+
+    def look(self) -> Pause | None:
+        """Tell what has changed since the last look; return the pause that is in force."""
+        told, self._told = self._told, self.in_force
+        if self._told is not None and self._told != told:
+            self._tell(ReadingOrdered(True, self._told.until))
+        elif told is not None and self._told is None:
+            self._tell(ReadingOrdered(False, expired=self._clock.monotonic() >= told.ends))
+        return self._told
+
+    async def watch(self, every: float = LOOK_EVERY) -> None:
+        """Look until cancelled: a worker that waits for a broker does not."""
+        while True:
+            self.look()
+            await asyncio.sleep(every)
 
     @property
     def draining(self) -> bool:
@@ -54,15 +90,17 @@ class Orders:
 
     def pause(self, seconds: float = math.inf) -> str:
         """Order to read no more records for so many seconds; return what happens now, in words."""
-        self._pause = Pause(self._clock.monotonic() + seconds, self._clock.wall() + seconds)
+        pause = self._pause = Pause(self._clock.monotonic() + seconds, self._clock.wall() + seconds)
+        self.look()
         return (
-            f"paused until {end_in_words(self._pause.until)}: nothing more is read, and the open window is "
+            f"paused until {end_in_words(pause.until)}: nothing more is read, and the open window is "
             f"published at its deadline; the next start {'is paused too' if self._starts_paused else 'reads'}"
         )
 
     def resume(self) -> str:
         """Order to read on; return what happens now, in words."""
         self._pause = None
+        self.look()
         return "resumed"
 
     def drain(self) -> str:
@@ -86,6 +124,7 @@ class Orders:
             self.drain()
         else:
             self._pause = Pause(*map(float, end)) if name == b"pause" else None
+            self.look()
 
     @property
     def by_name(self) -> Mapping[str, Callable[[float], str]]:

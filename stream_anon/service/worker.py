@@ -29,7 +29,6 @@ from stream_anon.service.events import (
     Outcome,
     PartitionsRevoked,
     PartitionStopped,
-    ReadingOrdered,
     StandingBy,
     Superseded,
     TakeoverStarted,
@@ -60,7 +59,7 @@ class Worker:
     def __init__(self, parts: Components, stop: asyncio.Event) -> None:
         self._parts = parts
         self._orders = Orders(stop, parts.clock)
-        self._pause: Pause | None = None  # as it was told last
+        self._pause: Pause | None = None  # in force at the last look
         self._withheld = False  # whether a pause keeps the source from fetching
         self._view = GroupView({})  # as it was told last
         self._source, self._engine, self._clock = parts.source, parts.engine, parts.clock
@@ -101,7 +100,7 @@ class Worker:
         reason = "asked to"
         watching = asyncio.create_task(self._parts.troubles.watch())
         try:
-            self._tell_orders()
+            self._pause = self._orders.look()
             if await self.connect():
                 while not self._stop.is_set():
                     await self.turn()
@@ -157,7 +156,7 @@ class Worker:
         """Do once what is due; takes about 0.2 s if nothing is."""
         self._reader.watch_broker()
         self._tell_view()
-        self._tell_orders()
+        self._pause = self._orders.look()
         self._collect()
         if self._takeover_due():
             await self._take_over()
@@ -183,13 +182,6 @@ class Worker:
         elif self._withheld:
             self._source.resume(self._reader.reading)
         self._withheld = self._pause is not None
-
-    def _tell_orders(self) -> None:
-        told, self._pause = self._pause, self._orders.in_force
-        if self._pause is not None and self._pause != told:
-            self._tell(ReadingOrdered(True, self._pause.until))
-        elif told is not None and self._pause is None:
-            self._tell(ReadingOrdered(False, expired=self._clock.monotonic() >= told.ends))
 
     def _how_long(self) -> float:
         """Return how long the loop may wait: at most until the open window's deadline."""
@@ -270,7 +262,7 @@ class Worker:
         view = self._source.view()
         if view != self._view:
             self._view = view
-            self._tell(GroupSeen(view.partitions, view.shared))
+            self._tell(GroupSeen(view.partitions, view.shared, view.unwatched))
 
     def _tell_progress(self, paused: bool) -> None:
         window = self._engine.open_window

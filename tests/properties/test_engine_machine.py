@@ -100,6 +100,13 @@ class EngineMachine(RuleBasedStateMachine):
             self.position.pop(source, None)
             self.began.pop(source, None)
 
+    @precondition(lambda self: self.position)
+    @rule(data=st.data(), lost=st.integers(1, 5))
+    def skip(self, data: st.DataObject, lost: int) -> None:
+        source = data.draw(st.sampled_from(sorted(self.position)))
+        self.position[source] += lost
+        self.engine.skip(source, self.position[source])
+
     @rule(data=st.data(), elapsed=st.sampled_from([0.0, 0.0, 0.5, -3.0]))
     def add(self, data: st.DataObject, elapsed: float) -> None:
         before = self.now

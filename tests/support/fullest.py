@@ -131,7 +131,7 @@ def _events(delivery: str, now: float) -> list[e.Event]:
         *(e.BrokerAway(doing, ERROR) for doing in e.Away),
         *(e.Throttled(by, 59.9, 60.0) for by in e.Throttle),
         e.LedgerHeld(f"{DOTTED}.ledger"[-249:], 86_400.0, True),
-        e.GroupSeen({TOPIC: MANY}, shared=True),
+        e.GroupSeen({TOPIC: MANY}, shared=True, unwatched=True),
         e.Superseded(MANY, 1, 20),
         *(_window(f"{i:064x}") for i in range(10)),
         *(

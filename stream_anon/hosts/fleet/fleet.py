@@ -148,6 +148,8 @@ class Fleet:
     async def _end(self, keeping: list[asyncio.Task[None]]) -> None:
         """Ask all workers to stop, and kill those that do not."""
         self._board.stop()
+        if self._orders.forgets:
+            self._log.warning(Line.PAUSE_FORGOTTEN)
         draining = self._orders.draining
         for process in self._running.values():
             if draining:

@@ -71,7 +71,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
-    orders = Orders(stop, clock, paused=kafka_of(settings).paused)
+    orders = Orders(stop, clock, tell, paused=kafka_of(settings).paused, outlived=True)
     _read_orders(stop, orders)
     reporter = _Reporter(board, registry)
     reporting = asyncio.create_task(reporter.report(descriptor))

@@ -41,7 +41,7 @@ async def permit_of(connection: Connection, settings: Settings, policy: Policy) 
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise
         return Permit(unsampled=_expected(policy, kafka, sampled))
-    if stands_by(policy, before, ledger=ledger):
+    if stands_by(policy, before):
         return Permit(_revision(before))
     sampled = await raise_if_forbidden(connection, topics, kafka, policy)
     refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=ledger)

@@ -23,6 +23,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
 from stream_anon.privacy.promises import promises_of, stated_by, stated_in
+from stream_anon.privacy.succession import InputLife, covered, unfollowed
 from stream_anon.privacy.weakening import Weakening, weakened
 
 KEY = "privacy.accept_weaker"
@@ -38,6 +39,11 @@ _UNTOLD = (
     "of the policy before are not told, since an older release wrote its certificates: compare input.null_values, "
     "accept_linkable, engine.seed and window, or publish a window under that policy with this release first"
 )
+_NOT_ONCE = (
+    "was exactly-once and would be at-least-once: a record may be published twice, in two classes. While workers "
+    "are changed to exactly-once, this is an old one: end it. Where the new ones have a higher privacy.revision, "
+    "it stands by instead"
+)
 _MOST_BYTES = 128 * 1024 * 1024
 _MOST_VALUE = 16 * 1024 * 1024  # more than brokers take of one part
 _WITHIN = 20.0
@@ -52,7 +58,7 @@ class Before:
     policy, revision
         Its digest and its `privacy.revision`.
     closed
-        When the newest window under it was closed, as its certificate says.
+        When the newest window under it was closed, as its certificate says: by the worker's clock.
     promises
         The promises that are known; see `weakening.weakened`.
     known
@@ -160,7 +166,7 @@ def before_of(values: Iterable[bytes]) -> Before | None:
             understood &= not _is_other_part(value)
     if not parts:
         return None
-    newest = max(parts, key=lambda part: (part.revision, part.closed))
+    newest = _newest(parts)
     stated = stated_in(newest)
     with suppress(CertificateError):
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
@@ -178,14 +184,28 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     return Before(newest.policy, newest.revision, newest.closed, promises, known, newest.delivery)
 
 
+def _newest(parts: Sequence[Certificate]) -> Certificate:
+    """Return a part of the newest window of the highest revision.
+
+    Offsets tell which window came later. Between windows of other partitions the time decides.
+    """
+    highest = max(part.revision for part in parts)
+    candidates = [part for part in parts if part.revision == highest]
+    ends: dict[str, dict[InputLife, int]] = {part.batch: {} for part in candidates}
+    for part in candidates:
+        ends[part.batch] |= {life: end for life, _, end in covered(part.inputs)}
+    batches = list(ends)
+    last = {batches[n] for n in unfollowed(list(ends.values()))}
+    return max((part for part in candidates if part.batch in last), key=lambda part: part.closed)
+
+
 def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple[Weakening, ...]:
     """Return the promises of a policy, published with or without a ledger, that are weaker than those made last."""
     if before is None:
         return ()
     weaker = () if before.policy == policy.digest else _compared(policy, before)
     if before.delivery == EXACTLY_ONCE and not ledger:
-        text = "was exactly-once and would be at-least-once: a record may be published twice, in two classes"
-        weaker += (Weakening("kafka.delivery", text),)
+        weaker += (Weakening("kafka.delivery", _NOT_ONCE),)
     return weaker
 
 
@@ -212,9 +232,9 @@ def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str
     )
 
 
-def stands_by(policy: Policy, before: Before | None, *, ledger: bool) -> bool:
-    """Return whether workers of a policy would publish nothing: with a ledger, a lower revision stands by."""
-    return ledger and before is not None and before.revision > policy.revision
+def stands_by(policy: Policy, before: Before | None) -> bool:
+    """Return whether a worker that starts with a policy would publish nothing, since its revision is lower."""
+    return before is not None and before.revision > policy.revision
 
 
 def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledger: bool) -> None:
@@ -229,7 +249,7 @@ def refuse_weaker(policy: Policy, accepted: str, before: Before | None, *, ledge
         With what is weaker, and the line that accepts it.
     """
     weaker = weaker_than(policy, before, ledger=ledger)
-    waits = stands_by(policy, before, ledger=ledger)
+    waits = stands_by(policy, before)
     if before is not None and weaker and not waits and not is_accepted(policy, accepted):
         raise SettingsError(KEY, in_words(policy, before, weaker))
 
@@ -239,7 +259,7 @@ def rollout_findings(policy: Policy, before: Before | None, accepted: str, *, le
     if before is None:
         return []
     changed = before.policy != policy.digest
-    if changed and stands_by(policy, before, ledger=ledger):
+    if stands_by(policy, before):
         text = (
             f"is {policy.revision}, and the output has been published under revision {before.revision}: workers of "
             "this policy would stand by. To go back to an older policy, give it a higher revision"

@@ -81,6 +81,7 @@ class GroupSeen:
 
     partitions: Mapping[str, int]
     shared: bool
+    unwatched: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
-from stream_anon.service.events import Away, InputSkipped, PartitionStopped, ReadingFault, Readings, RecordsConsumed
+from stream_anon.service.events import Away, PartitionStopped, ReadingFault, Readings, RecordsConsumed
 from stream_anon.service.intake.arrival_times import BrokerTimes
+from stream_anon.service.intake.told_losses import ToldLosses
 from stream_anon.service.intake.unlearned import Unlearned
 from stream_anon.service.intake.unread_records import Backlog
 from stream_anon.service.intake.waiting_readings import WaitingReadings
@@ -57,6 +58,7 @@ class Reader:
         self._topic_ids: Mapping[str, str] = {}
         self._is_another_topic = False
         self._unlearned = Unlearned(parts.codec, parts.source, parts.clock)
+        self._losses = ToldLosses(parts.tell)
         self._doubts = 0  # polls that must succeed before a broker that answers counts as one that gives records
 
     def go_on(
@@ -218,7 +220,8 @@ class Reader:
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first
-                self._tell(InputSkipped(place, lost.position, first))
+                self._engine.skip(lost.source, first)
+                self._losses.take(place, self._topic_ids.get(place[0]), lost.position, first)
                 return
         self._source.pause([lost.source])
         del self._next[lost.source]

@@ -36,6 +36,10 @@ SHARED = (
     "somebody who is no worker is a member of the consumer group: records of partitions that it is given are not "
     "released"
 )
+UNWATCHED = (
+    "this user may not ask who the members of the consumer group are: a stranger, the records of whose partitions "
+    "are not released, would not be noticed"
+)
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
     "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
@@ -63,7 +67,7 @@ class StatusBoard:
         self._throttled: dict[e.Throttle, tuple[float, e.Throttled]] = {}  # with the time at which it was told
         self._ledger_held: e.LedgerHeld | None = None  # if it is worth a warning
         self._paused = ""  # in words
-        self._shared = False
+        self._shared = self._unwatched = False
         self._windows: deque[dict[str, object]] = deque(maxlen=LAST_WINDOWS)
         self._last: e.WindowPublished | None = None
         self._last_release: Mapping[str, object] | None = None
@@ -108,7 +112,7 @@ class StatusBoard:
                 self._owned.add(event.place)
                 self._stopped[event.place] = event
             case e.GroupSeen():
-                self._shared = event.shared
+                self._shared, self._unwatched = event.shared, event.unwatched
             case e.Superseded():
                 self._superseded = event
             case e.ReadingOrdered():
@@ -165,7 +169,7 @@ class StatusBoard:
         if self._ready:
             return True, "; ".join(filter(None, (self._paused, self._stands_aside())))
         causes = "; ".join(f"{away.doing.value}: {away.error}" for away in self._away.values())
-        return False, causes or self._reason or "not ready"
+        return False, "; ".join(filter(None, (causes or self._reason or "not ready", self._paused)))
 
     def _stands_aside(self) -> str:
         """Return in words that the worker leaves its partitions to a newer policy; empty if it does not."""
@@ -270,7 +274,7 @@ class StatusBoard:
             for told, event in self._throttled.values()
             if self._monotonic() - told < THROTTLED_FOR and event.seconds >= LEAST_THROTTLED
         ]
-        found += [SHARED] * self._shared
+        found += [SHARED] * self._shared + [UNWATCHED] * self._unwatched
         if self._paused:
             found.append(self._paused)
         if self._stopped:

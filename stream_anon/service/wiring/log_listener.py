@@ -12,6 +12,7 @@ from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.orders import end_in_words
 from stream_anon.service.wiring.few_lines import FewLines
+from stream_anon.service.wiring.group_lines import GroupLines
 from stream_anon.service.wiring.vanishing import Vanishing, write_changed
 
 UNPROTECTED = (
@@ -32,7 +33,7 @@ MOST_PLACES = 8  # places named in one line; a topic can have thousands
 
 def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C901, PLR0915 - a table: one case a kind of event
     """Return a listener that writes log lines: one a window, none a record."""
-    vanishing = Vanishing()
+    vanishing, group_lines = Vanishing(), GroupLines(log)
     few_schemas, few_faults = FewLines(monotonic), FewLines(monotonic)
 
     def write(event: e.Event) -> None:  # noqa: C901, PLR0912, PLR0915
@@ -85,8 +86,7 @@ def into_log(log: Log, monotonic: Callable[[], float]) -> e.Listener:  # noqa: C
             case e.StandingBy():
                 log.info(Line.STANDING_BY)
             case e.GroupSeen():
-                if event.shared:
-                    log.warning(Line.GROUP_SHARED)
+                group_lines.take(event)
             case e.Superseded():
                 log.warning(Line.SUPERSEDED, by=event.by, own=event.own, partitions=event.partitions)
             case e.PartitionStopped():

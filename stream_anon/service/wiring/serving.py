@@ -82,7 +82,7 @@ async def _serve(settings: Settings, policy: Policy, ask: AskPermit, beside: Bes
     board = StatusBoard(clock.monotonic)
     tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
-    orders = Orders(stop, clock, paused=kafka_of(settings).paused)
+    orders = Orders(stop, clock, tell, paused=kafka_of(settings).paused)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(registry), log, orders.by_name):
             await work(settings, policy, clock, tell, stop, ask, beside=beside, orders=orders)
@@ -133,27 +133,29 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     The caller has checked that the options of a connection can be built.
     """
     tell(started(settings, policy, beside))
-    formats = formats_of(kafka_of(settings))
-    # Compiling takes seconds. Probes are answered meanwhile, no record waits for it later, and a stop does not wait
-    # for it either. It comes first, since building a worker would compile too.
-    warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy, formats), clock, tell))
-    if not warmed_up:
-        tell(WorkerStopping("asked to"))
-        tell(WorkerStopped(0.0))
-        return
-    warm()
-    if beside is None:
-        worker = build_worker(settings, policy, clock, tell, stop, ask, source)
-    else:
-        worker = build_shadow(settings, policy, clock, tell, stop, beside)
-    if orders is not None:
-        worker.obey(orders)
-    watching = asyncio.create_task(watch_certificates(kafka_of(settings), clock, tell))
+    orders = orders or Orders(stop, clock, tell)
+    looks = (orders.watch(), watch_certificates(kafka_of(settings), clock, tell))
+    watching = [asyncio.create_task(look) for look in looks]
     try:
+        # Compiling takes seconds. Probes are answered meanwhile, no record waits for it later, and a stop does not
+        # wait for it either. It comes first, since building a worker would compile too.
+        formats = formats_of(kafka_of(settings))
+        warmed_up, _ = await unless_stopped(stop, warm_up_aside(lambda: warm_up(policy, formats), clock, tell))
+        if not warmed_up:
+            tell(WorkerStopping("asked to", orders.forgets))
+            tell(WorkerStopped(0.0))
+            return
+        warm()
+        if beside is None:
+            worker = build_worker(settings, policy, clock, tell, stop, ask, source)
+        else:
+            worker = build_shadow(settings, policy, clock, tell, stop, beside)
+        worker.obey(orders)
         await worker.run()
     finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        for watch in watching:
+            watch.cancel()
+        await asyncio.gather(*watching, return_exceptions=True)
 
 
 def started(settings: Settings, policy: Policy, beside: Beside | None = None) -> WorkerStarted:

@@ -16,7 +16,7 @@ from stream_anon.audit.periods import Periods
 from stream_anon.audit.verdict import Change
 from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
-from stream_anon.privacy.certificate import Certificate, certificate_parts, read_certificate
+from stream_anon.privacy.certificate import Certificate, CertifiedRange, certificate_parts, read_certificate
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
@@ -30,7 +30,8 @@ def _judge(policy: Policy, *, on_trust: bool = False) -> Judge:
 def _certificate(policy: Policy, minute: int, **changes: Any) -> Certificate:
     release = release_of(policy, [ward_people(policy.k)])
     read = read_certificate(certificate_parts(release, policy, frame_of(release)))
-    return msgspec.structs.replace(read, closed=f"2024-05-13T08:{minute:02}:00Z", **changes)
+    stated = {"closed": f"2024-05-13T08:{minute:02}:00Z", "inputs": []}
+    return msgspec.structs.replace(read, **stated | changes)
 
 
 def test_a_period_reaches_from_its_first_to_its_last_window_and_has_the_highest_revision() -> None:
@@ -59,6 +60,29 @@ def test_periods_stand_in_the_order_of_their_first_windows_and_tell_what_each_ch
     assert pending == Change((), ("privacy.k",))
     (_, _), none = periods.finish(old)
     assert none is None
+
+
+def test_offsets_order_periods_where_a_clock_was_set_back() -> None:
+    old, new = _judge(OLD), _judge(NEW)
+
+    def window(policy: Policy, minute: int, *stretch: int) -> Certificate:
+        return _certificate(policy, minute, inputs=[CertifiedRange("people", *stretch, "id")])
+
+    windows = [
+        (window(OLD, 50, 0, 0, 10), old),  # the clock is ahead
+        (window(OLD, 51, 1, 0, 10), old),
+        (window(NEW, 3, 0, 10, 20), new),
+        (window(NEW, 4, 1, 10, 20), new),
+    ]
+    for order in permutations(windows):
+        periods = Periods()
+        for certificate, judge in order:
+            periods.add(certificate, judge)
+        (first, second), pending = periods.finish(old)
+        assert (first.k, second.k) == (3, 5)
+        assert second.change == Change((), ("privacy.k",))
+        assert pending is not None, "the last window was NEW's"
+        assert periods.finish(new)[1] is None
 
 
 def test_windows_of_one_policy_document_with_other_terms_are_periods_of_their_own() -> None:

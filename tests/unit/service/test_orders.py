@@ -9,7 +9,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.metrics import Metrics
-from stream_anon.service.events import ReadingOrdered, WindowAbandoned, WorkerStopping
+from stream_anon.service.events import (
+    Event,
+    ReadingOrdered,
+    RecordsConsumed,
+    TakeoverDone,
+    WindowAbandoned,
+    WorkerStopping,
+)
 from stream_anon.service.orders import Orders, Pause
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
@@ -19,7 +26,7 @@ from tests.support.memory import MemoryBroker
 
 
 def _ordered(driver: Driver) -> Orders:
-    orders = Orders(driver.stopping, driver.clock)
+    orders = Orders(driver.stopping, driver.clock, driver.events.append)
     driver.worker.obey(orders)
     return orders
 
@@ -152,7 +159,7 @@ async def test_the_last_pause_says_when_it_ends() -> None:
 async def test_a_paused_worker_says_so_before_it_connects_and_says_at_its_end_what_it_forgets(kept: bool) -> None:
     driver = Driver()
     driver.broker.away = True
-    orders = Orders(driver.stopping, driver.clock, paused=kept)
+    orders = Orders(driver.stopping, driver.clock, driver.events.append, paused=kept)
     if not kept:
         orders.pause()
     driver.worker.obey(orders)
@@ -163,6 +170,57 @@ async def test_a_paused_worker_says_so_before_it_connects_and_says_at_its_end_wh
     driver.stopping.set()
     await running
     assert driver.told(WorkerStopping) == [WorkerStopping("asked to", forgets_pause=not kept)]
+
+
+async def test_orders_to_a_worker_that_cannot_connect_are_told_at_once_and_kept() -> None:
+    driver = Driver()
+    driver.broker.away = True
+    orders = _ordered(driver)
+    running = asyncio.create_task(driver.worker.run())
+    await asyncio.sleep(0)
+    orders.pause()
+    orders.resume()
+    orders.pause()
+    assert driver.told(ReadingOrdered) == [ReadingOrdered(True), ReadingOrdered(False), ReadingOrdered(True)]
+
+    board = StatusBoard(driver.clock.monotonic)
+    for event in driver.events:
+        board(event)
+    ready, reason = board.readiness()
+    assert not ready
+    assert "; PAUSED" in reason
+
+    driver.send(people(40))
+    driver.broker.away = False
+    async with asyncio.timeout(10):
+        while not driver.told(TakeoverDone):  # noqa: ASYNC110 - it tries again after pauses
+            await asyncio.sleep(0.02)
+    polls = driver.source.polls
+    while driver.source.polls < polls + 3:  # noqa: ASYNC110 - as above
+        await asyncio.sleep(0.02)
+    assert not driver.told(RecordsConsumed)
+    driver.stopping.set()
+    await running
+
+
+async def test_the_end_of_a_pause_is_told_while_nobody_else_looks() -> None:
+    clock, told = FakeClock(), list[Event]()
+    orders = Orders(asyncio.Event(), clock, told.append)
+    watching = asyncio.create_task(orders.watch(every=0.001))
+    orders.pause(30)
+    clock.advance(30)
+    async with asyncio.timeout(5):
+        while len(told) < 2:  # noqa: ASYNC110 - the other task looks
+            await asyncio.sleep(0.001)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    assert told[1] == ReadingOrdered(False, expired=True)
+
+
+def test_a_process_whose_orders_outlive_it_forgets_none() -> None:
+    orders = Orders(asyncio.Event(), FakeClock(), outlived=True)
+    orders.pause()
+    assert not orders.forgets
 
 
 def test_another_process_is_told_the_last_order() -> None:

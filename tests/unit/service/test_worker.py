@@ -424,6 +424,41 @@ async def test_lost_input_is_told_and_skipped_or_stopped_as_the_settings_say(cho
             assert broker.offsets == {("people", 0): 5}
 
 
+async def test_a_loss_is_told_once_however_often_its_partition_is_taken_over_before_the_next_window() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.send(people(5), 1)
+        await driver.advance(10)
+        driver.send(people(15, 5), 1)
+        broker.lose(1, 20)
+        await driver.settle()
+        broker.rebalance()  # the partition stays
+        await driver.settle()
+        broker.members["other"] = MemorySource(broker, "other")
+        broker.rebalance()  # it goes to somebody else, who publishes nothing
+        await driver.settle()
+        assert driver.source.assigned == {0}
+        driver.send(people(10, 20), 1)
+        broker.lose(1, 25)
+        broker.leave("other")
+        await driver.advance(10)
+        assert driver.told(InputSkipped) == [InputSkipped((INPUT, 1), 5, 20), InputSkipped((INPUT, 1), 20, 25)]
+        assert broker.serials == Counter([*range(5), *range(25, 30)])
+
+
+async def test_what_was_passed_over_is_committed_with_the_next_window_of_any_partition() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.send(people(5), 1)
+        await driver.advance(10)
+        driver.send(people(15, 5), 1)
+        broker.lose(1, 20)
+        await driver.settle()
+        driver.send(people(10, 20), 0)
+        await driver.advance(10)
+        assert broker.offsets == {(INPUT, 0): 10, (INPUT, 1): 20}
+
+
 @pytest.mark.parametrize("choice", ["stop", "skip"])
 async def test_an_unreadable_partition_stops_and_the_others_go_on(choice: str) -> None:
     broker = MemoryBroker(2)

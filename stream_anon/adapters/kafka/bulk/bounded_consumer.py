@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.bulk.draining import drain_whole
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
-from stream_anon.errors import UnreadableRecords
+from stream_anon.errors import BrokerError, UnreadableRecords
 
 
 class BoundedConsumer(AIOKafkaConsumer):  # type: ignore[misc] # aiokafka ships no types
@@ -24,9 +24,13 @@ class BoundedConsumer(AIOKafkaConsumer):  # type: ignore[misc] # aiokafka ships 
         self._unreadable: dict[TopicPartition, UnreadableRecords] = {}
 
     async def start(self) -> None:
-        """Connect; see aiokafka."""
+        """Connect; see aiokafka. Raises BrokerError too, if its memory could not be bounded."""
         await super().start()
-        drain_whole(self, self._budget, self._unreadable)
+        try:
+            drain_whole(self, self._budget, self._unreadable)
+        except BrokerError:
+            await self.stop()
+            raise
 
     async def getmany(
         self, *places: TopicPartition, **options: Any

@@ -7,8 +7,8 @@ before Kafka 0.11 is left to aiokafka's own reader.
 A `Budget` over all partitions bounds how much is unpacked at once. A batch that holds more than may be unpacked in
 one go is read piece by piece, one such batch at a time.
 
-This is the only place that reaches into the fetcher. If the fetcher is not made as expected, nothing is changed,
-and records are taken one by one.
+This is the only place that reaches into the fetcher. If the fetcher is not made as expected, nothing is read: its
+own reader unpacks whatever anybody wrote, in memory without a bound.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -27,7 +28,7 @@ from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
 from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole
-from stream_anon.errors import UnreadableRecords
+from stream_anon.errors import BrokerError, UnreadableRecords
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 
 _REPLACED = {"MemoryRecords", "PartitionRecords", "FetchResult"}
@@ -57,8 +58,8 @@ class Unreadable:
         return True  # the client leaves out what is false
 
 
-def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: HeaderRule = NO_HEADERS) -> bool:
-    """Let `getmany` of a started consumer return `Records` or `Unreadable`; return whether that was possible.
+def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: HeaderRule = NO_HEADERS) -> None:
+    """Let `getmany` of a started consumer return `Records` or `Unreadable`.
 
     The function that handles the answer to a fetch names three classes. It gets ours under these names.
 
@@ -68,14 +69,19 @@ def drain_in_batches(consumer: AIOKafkaConsumer, budget: Budget, headers: Header
         What one call of `getmany` may unpack.
     headers
         What headers put before each record's value.
+
+    Raises
+    ------
+    BrokerError
+        If the client is not made as expected.
     """
-    return _read_by(consumer, partial(Unread, budget=budget, headers=headers), _drain)
+    _read_by(consumer, partial(Unread, budget=budget, headers=headers), _drain)
 
 
 def drain_whole(
     consumer: AIOKafkaConsumer, budget: Budget, unreadable: dict[TopicPartition, UnreadableRecords]
-) -> bool:
-    """Let `getmany` of a started consumer return whole records, read in bounded memory; return whether it does.
+) -> None:
+    """Let `getmany` of a started consumer return whole records in bounded memory; raises as `drain_in_batches`.
 
     Parameters
     ----------
@@ -84,19 +90,21 @@ def drain_whole(
     unreadable
         Takes what cannot be read, by partition; after that nothing comes of the partition until it is sought anew.
     """
-    return _read_by(consumer, partial(UnreadWhole, budget=budget), partial(_drain_whole, unreadable))
+    _read_by(consumer, partial(UnreadWhole, budget=budget), partial(_drain_whole, unreadable))
 
 
-def _read_by(consumer: AIOKafkaConsumer, unread: Callable[..., Batches], drain: Callable[..., Any]) -> bool:
+def _read_by(consumer: AIOKafkaConsumer, unread: Callable[..., Batches], drain: Callable[..., Any]) -> None:
     own = consumer._fetcher  # noqa: SLF001 - pinned by a test
     answer = getattr(fetcher.Fetcher, "_proc_fetch_request", None)
     if not isinstance(answer, FunctionType) or not set(answer.__code__.co_names) >= _REPLACED:
-        return False
+        raise BrokerError(
+            f"reading: this build does not know aiokafka {version('aiokafka')} and could not bound the memory that "
+            "reading takes. Install the version that its lock file names"
+        )
     result = partial(_result, drain=drain)
     names = {**answer.__globals__, "MemoryRecords": Fetched, "PartitionRecords": unread, "FetchResult": result}
     replaced = FunctionType(answer.__code__, names, answer.__name__)
     own._proc_fetch_request = MethodType(replaced, own)  # noqa: SLF001
-    return True
 
 
 def _result(place: TopicPartition, *, drain: Callable[..., Any], **others: Any) -> fetcher.FetchResult:

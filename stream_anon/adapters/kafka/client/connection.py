@@ -53,10 +53,14 @@ def _secret(key: str, given: str | None, file: Path | None) -> str | None:
 
 @dataclass(frozen=True)
 class Door:
-    """What a knock at a broker found: why it refuses us, or how it is absent; both are empty if it lets us in."""
+    """What a knock at a broker found: why it refuses us, or how it is absent; both are empty if it lets us in.
+
+    A broker that closes connections refuses us too; only the `cause` says whether our credentials are the reason.
+    """
 
     refused: str = ""
     absent: str = ""
+    cause: Cause = Cause.CREDENTIALS
 
 
 @dataclass(frozen=True)
@@ -215,11 +219,12 @@ class Connection:
     async def knock(self) -> Door:
         """Return the best answer of the brokers: one lets us in, else one is absent, else all refuse.
 
-        aiokafka writes the reason to its log only, so this knocks once at each broker of the settings.
+        Of refusals one that names a reason comes first. aiokafka writes the reason to its log only, so this knocks
+        once at each broker of the settings.
         """
         hosts = collect_hosts(self.servers, randomize=False)
         doors = await asyncio.gather(*(self._knock(host, port) for host, port, _ in hosts))
-        return min(doors, key=lambda door: (bool(door.refused), bool(door.absent)))
+        return min(doors, key=lambda it: (bool(it.refused), bool(it.absent), it.cause is Cause.UNREACHABLE))
 
     async def _knock(self, host: str, port: int) -> Door:
         try:
@@ -247,7 +252,8 @@ class Connection:
         if refusal is None:
             return Door()
         refused = in_words(refusal, self.security)
-        return Door(refused, "" if refused else _absence(refusal))
+        cause = Cause.UNREACHABLE if cause_of(refusal) is Cause.UNREACHABLE else Cause.CREDENTIALS
+        return Door(refused, "" if refused else _absence(refusal), cause)
 
 
 def _absence(error: BaseException) -> str:
@@ -276,7 +282,7 @@ async def connection_error(connection: Connection, doing: str, error: BaseExcept
         except TimeoutError:
             return broker_error(doing, error)
         if door.refused:
-            return BrokerError(f"{doing}: {door.refused}", Cause.CREDENTIALS)
+            return BrokerError(f"{doing}: {door.refused}", door.cause)
         if door.absent:
             nobody = f"nothing answers at kafka.bootstrap_servers ({door.absent})"
             return BrokerError(f"{doing}: {nobody}", Cause.UNREACHABLE)

@@ -42,7 +42,13 @@ _CAUSES: dict[Cause, tuple[type[BaseException], ...]] = {
         TopicAuthorizationFailedError,
         TransactionalIdAuthorizationFailed,
     ),
-    Cause.CREDENTIALS: (SaslAuthenticationFailed, AuthenticationFailedError, ssl.SSLError, TokenError),
+    Cause.CREDENTIALS: (
+        SaslAuthenticationFailed,
+        AuthenticationFailedError,
+        UnsupportedSaslMechanismError,
+        ssl.SSLCertVerificationError,
+        TokenError,
+    ),
     Cause.TOPIC: (UnknownTopicOrPartitionError,),
     Cause.TOO_LARGE: (MessageSizeTooLargeError, RecordListTooLargeError),
     Cause.UNREACHABLE: (KafkaConnectionError, NodeNotReadyError, OSError),  # a TimeoutError is an OSError
@@ -64,7 +70,7 @@ def in_words(error: BaseException, security: Security) -> str:
             case ssl.SSLCertVerificationError():
                 return f"the broker's certificate {_of_certificate(each.verify_code)}"
             case ssl.SSLError():
-                return _of_tls(str(getattr(each, "reason", None) or ""), security)
+                return _of_tls(_reason(each), security)
             case UnsupportedSaslMechanismError():
                 return f"the broker does not offer kafka.security.sasl_mechanism {security.mechanism}"
             case SaslAuthenticationFailed() | AuthenticationFailedError():
@@ -78,8 +84,8 @@ def in_words(error: BaseException, security: Security) -> str:
                 continue
     if isinstance(error, KafkaConnectionError | ConnectionError | EOFError):
         return (
-            f"the broker cuts the connection before the first answer: its listener may not be one for "
-            f"kafka.security.protocol {security.protocol}"
+            "the broker closes connections before the first answer: it is stopping or takes no more of them, or "
+            f"its listener is not one for kafka.security.protocol {security.protocol}"
         )
     return ""
 
@@ -97,6 +103,8 @@ def what_failed(error: BaseException) -> str:
 def cause_of(error: BaseException) -> Cause:
     """Return what an error of the client or the brokers means, also if aiokafka has wrapped it."""
     errors = list(chain(error))
+    if any(isinstance(each, ssl.SSLError) and _is_of_our_certificate(_reason(each)) for each in errors):
+        return Cause.CREDENTIALS
     for cause, kinds in _CAUSES.items():
         if any(isinstance(each, kinds) for each in errors):
             return cause
@@ -122,9 +130,16 @@ def _of_certificate(code: int) -> str:
     return f"cannot be trusted (OpenSSL's code {code})"
 
 
+def _reason(error: ssl.SSLError) -> str:
+    return str(getattr(error, "reason", None) or "").upper()
+
+
+def _is_of_our_certificate(reason: str) -> bool:
+    return "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason)
+
+
 def _of_tls(reason: str, security: Security) -> str:
-    reason = reason.upper()
-    if "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason or "HANDSHAKE_FAILURE" in reason):
+    if _is_of_our_certificate(reason):
         if security.certificate_file is None:
             return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
         return (

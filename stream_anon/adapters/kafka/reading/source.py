@@ -21,7 +21,7 @@ from stream_anon.adapters.kafka.client.connection import Connection, broker_erro
 from stream_anon.adapters.kafka.client.leaving import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
 from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
-from stream_anon.adapters.kafka.protocol.group_members import has_strangers
+from stream_anon.adapters.kafka.protocol.group_members import GroupMembers
 from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.ports import Chunk, DeadClient, GroupView, Held, Lost, Membership, Place, Polled
@@ -80,7 +80,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._ends: Mapping[TopicPartition, int] = {}
         self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
         self._view = GroupView({})
-        self._viewed = -1  # the marks of the assignment for which the group's members were asked
+        self._members = GroupMembers(connection.group, connection.client_id("source"))
 
     def place(self, source: int) -> Place:
         """See `ports.Source`. Numbers are given in the order in which partitions were first assigned."""
@@ -339,7 +339,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         if not there:
             door = await self._connection.knock()
             if door.refused:
-                raise BrokerError(f"connecting: {door.refused}", Cause.CREDENTIALS)
+                raise BrokerError(f"connecting: {door.refused}", door.cause)
             if not door.absent:
                 raise BrokerError("connecting: some brokers answer and others do not", Cause.UNREACHABLE)
             return False
@@ -349,7 +349,12 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             async with asyncio.timeout(_DETAILS_WITHIN):
                 given = self._given(self._assigned)
                 self._ends = await consumer.end_offsets(given) if given else {}
-                await self._look_at_members(consumer._client)  # noqa: SLF001 - as above
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_DETAILS_WITHIN):
+                if self._settled:
+                    now = asyncio.get_running_loop().time()
+                    await self._members.look(consumer._client, self._marks, now)  # noqa: SLF001 - as above
+        self._view = replace(self._view, shared=self._members.strangers, unwatched=self._members.refused)
         return there
 
     def view(self) -> GroupView:
@@ -368,13 +373,6 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             if not partitions:
                 raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself")
         self._view = replace(self._view, partitions=counts)
-
-    async def _look_at_members(self, client: AIOKafkaClient) -> None:
-        """Ask once for each assignment: whoever joins a group and takes partitions changes it."""
-        marks = self._marks
-        if self._settled and marks != self._viewed:
-            shared = await has_strangers(client, self._connection.group, self._connection.client_id("source"))
-            self._view, self._viewed = replace(self._view, shared=shared), marks
 
     async def stop(self, within: float) -> None:
         """See `ports.Source`."""

@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaError, for_code
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
+from stream_anon.errors import BrokerError
 from stream_anon.ports import Place
 
 _WITHIN = 30.0
@@ -77,6 +78,8 @@ class ClusterView:
             async with asyncio.timeout(_WITHIN):
                 await consumer.start()
                 found = await ask(consumer, [TopicPartition(*place) for place in sorted(places)])
+        except BrokerError:
+            raise
         except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
             raise broker_error("reading the input's bounds", error) from None
         finally:

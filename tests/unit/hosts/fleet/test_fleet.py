@@ -171,6 +171,18 @@ def test_files_that_cannot_be_read_are_a_settings_error_before_any_worker_starts
         module.serve_fleet(config, 2)
 
 
+@pytest.mark.parametrize(("lasts", "told"), [(600.0, 1), (0.01, 0)], ids=["in force", "over"])
+async def test_a_fleet_warns_once_at_its_end_of_a_pause_that_is_in_force(lasts: float, told: int) -> None:
+    bench = Bench("import sys; sys.exit(1)")
+    bench.fleet._orders.pause(lasts)
+    running = asyncio.create_task(bench.fleet.run())
+    await bench.until("worker-ended", 2)
+    assert not bench.said("pause-forgotten"), "the next worker is paused too"
+    bench.stop.set()
+    await running
+    assert len(bench.said("pause-forgotten")) == told
+
+
 async def test_orders_reach_every_worker_and_a_drain_waits_until_all_have_ended(tmp_path: Path) -> None:
     first = "import sys; lines = [sys.stdin.buffer.readline()]\n"  # before it reports, let alone reads a record
     heed = (

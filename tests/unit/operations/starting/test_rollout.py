@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,21 @@ def test_the_newest_window_of_the_highest_revision_counts(tmp_path: Path) -> Non
 
     assert before is not None
     assert (before.policy, before.revision, before.closed) == (newer.digest, 2, "2026-01-01T00:01:07Z")
+
+
+def test_where_a_clock_was_set_back_offsets_tell_the_newest_window(tmp_path: Path) -> None:
+    old, new = _policy(tmp_path, k=4), _policy(tmp_path, k=5)
+
+    def window(policy: Policy, second: int, start: int, batch: str, parts: int = 1, part: int = 1) -> bytes:
+        inputs = [{"topic": "people", "partition": part, "start": start, "end": start + 10, "topic_id": "id"}]
+        changes = {"batch": batch, "inputs": inputs, "part": part, "parts": parts}
+        return msgspec.json.encode(msgspec.json.decode(_certificate(policy, second)) | changes)
+
+    before_the_clock_was_set = [window(old, 50, 0, "aa", 2, 1), window(old, 50, 0, "aa", 2, 2)]
+    for values in permutations([*before_the_clock_was_set, window(new, 3, 10, "bb", 2, 2)]):
+        before = before_of(values)
+        assert before is not None
+        assert before.policy == new.digest
 
 
 def test_the_policy_document_beside_certificates_tells_all_that_was_promised(tmp_path: Path) -> None:
@@ -229,11 +245,19 @@ def test_the_same_policy_and_a_lower_revision_are_not_compared(tmp_path: Path) -
     )  # it stands by: see service/takeover/steps.py
 
 
-def test_without_a_ledger_a_lower_revision_publishes_and_is_compared(tmp_path: Path) -> None:
-    before = _before(_policy(tmp_path, k=10, revision=2))
+def test_a_restarted_worker_of_a_lower_revision_stands_by_without_a_ledger_too(tmp_path: Path) -> None:
+    """It does while workers are changed to exactly-once, and must not crash over and over then."""
+    before, old = _before(_policy(tmp_path, revision=2)), _policy(tmp_path, revision=1)
 
-    with pytest.raises(SettingsError, match=r"privacy\.k was 10 and would fall to 5"):
-        refuse_weaker(_policy(tmp_path, k=5, revision=1), "", before, ledger=False)
+    refuse_weaker(old, "", before, ledger=False)
+    (found,) = rollout_findings(old, before, "", ledger=False)
+    assert (found.severity, found.place) == (Severity.WARNS, "privacy.revision")
+
+
+def test_an_old_worker_that_is_refused_during_a_change_to_exactly_once_is_told_what_to_do(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    with pytest.raises(SettingsError, match=r"this is an old one: end it\. .* a higher privacy\.revision"):
+        refuse_weaker(policy, "", _before(policy), ledger=False)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import Outcome, Superseded, TransactionEnded, WindowAbandoned, WindowProgress
 from stream_anon.service.status.status_board import StatusBoard
@@ -48,6 +50,19 @@ async def test_a_worker_of_a_lower_revision_reads_nothing_and_is_ready() -> None
         assert "revision 2" in remark
         assert "revision 1" in remark
         assert [w for w in board.status()["warnings"] if w.startswith("stands by")]  # type: ignore[attr-defined]
+
+
+async def test_a_worker_without_a_ledger_stands_by_where_certificates_name_a_higher_revision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.support.driver.MemoryLedger", lambda *_: NoLedger())
+    driver = Driver(privacy=OLD)
+    driver.worker.published_under(2)
+    async with driver:
+        driver.send(people(20))
+        await driver.advance(11)
+        assert driver.told(Superseded) == [Superseded(by=2, own=1, partitions=2)]
+        assert not driver.broker.committed
 
 
 async def test_partitions_that_are_left_to_a_newer_policy_are_counted_and_so_is_what_waits_there() -> None:

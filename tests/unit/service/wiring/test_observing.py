@@ -569,6 +569,15 @@ def test_a_stranger_in_the_group_is_logged_and_warned_of_while_it_is_there(obser
     assert observed.page["warnings"] == []
 
 
+def test_a_group_that_cannot_be_watched_is_logged_once_and_warned_of(observed: Observed) -> None:
+    for partitions in (4, 5):
+        observed.tell(e.GroupSeen({"people": partitions}, shared=False, unwatched=True))
+    assert [(line["event"], line["level"]) for line in observed.lines] == [("group-unwatched", "warning")]
+    assert "may not ask who the members" in " ".join(observed.page["warnings"])
+    observed.tell(e.GroupSeen({"people": 5}, shared=False))
+    assert observed.page["warnings"] == []
+
+
 def test_records_that_are_read_one_by_one_are_counted_and_named_at_the_start(observed: Observed) -> None:
     observed.tell(e.ReadingSlowly(("a.b.c",)))
     observed.tell(replace(PUBLISHED, readings=e.Readings(singly=3, coerced=7)))

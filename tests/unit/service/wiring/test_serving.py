@@ -19,10 +19,12 @@ from stream_anon.service.events import (
     Event,
     KernelsCompiled,
     KernelsCompiling,
+    ReadingOrdered,
     WorkerStarted,
     WorkerStopped,
     WorkerStopping,
 )
+from stream_anon.service.orders import Orders
 from stream_anon.service.threads import Abandonable
 from stream_anon.service.wiring import serving
 from stream_anon.service.wiring.permit import Permit
@@ -91,6 +93,49 @@ async def test_stop_does_not_wait_until_kernels_are_compiled(
         compiled.set()
     assert [type(event) for event in told[-2:]] == [WorkerStopping, WorkerStopped]
     assert not warm
+
+
+async def test_a_pause_is_told_while_kernels_compile_and_forgotten_by_a_stop_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.get_running_loop().set_default_executor(Abandonable())
+    compiled, stop, clock = threading.Event(), asyncio.Event(), SystemClock()
+    monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
+    told: list[Event] = []
+    orders = Orders(stop, clock, told.append)
+    working = asyncio.create_task(serving.work(*read(tmp_path), clock, told.append, stop, orders=orders))
+    await asyncio.sleep(0.01)
+    orders.pause()
+    assert told[-1] == ReadingOrdered(True)
+    stop.set()
+    try:
+        async with asyncio.timeout(5):
+            await working
+    finally:
+        compiled.set()
+    assert told[-2:] == [WorkerStopping("asked to", forgets_pause=True), WorkerStopped(0.0)]
+
+
+async def test_a_service_that_starts_paused_says_so_before_its_kernels_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.get_running_loop().set_default_executor(Abandonable())
+    compiled, stop, clock = threading.Event(), asyncio.Event(), SystemClock()
+    monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
+    told: list[Event] = []
+
+    def tell(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, ReadingOrdered):
+            stop.set()
+
+    orders = Orders(stop, clock, tell, paused=True)
+    try:
+        async with asyncio.timeout(5):
+            await serving.work(*read(tmp_path), clock, tell, stop, orders=orders)
+    finally:
+        compiled.set()
+    assert ReadingOrdered(True) in told
 
 
 async def test_compiling_is_told_at_its_start_and_at_its_end(

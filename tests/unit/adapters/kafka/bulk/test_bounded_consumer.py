@@ -14,7 +14,7 @@ from stream_anon.adapters.kafka.bulk.batches import Fetched
 from stream_anon.adapters.kafka.bulk.bounded_consumer import BoundedConsumer
 from stream_anon.adapters.kafka.bulk.draining import drain_whole, warm_up
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.errors import UnreadableRecords
+from stream_anon.errors import BrokerError, UnreadableRecords
 from tests.support.data import ROOT
 from tests.support.hostile_batches import GOOD, Raw, batch_of
 from tests.unit.adapters.kafka.bulk.test_draining import Assignment
@@ -124,3 +124,25 @@ async def test_a_paused_partition_gives_no_records(monkeypatch: pytest.MonkeyPat
     assert [place for place, _ in await reader.poll()] == [Q, Q, Q]
     assert not reader.fetched[P].has_more()
     await reader.consumer.stop()
+
+
+async def test_a_client_whose_memory_cannot_be_bounded_is_stopped_before_it_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    did: list[str] = []
+
+    async def start(consumer: Any) -> None:
+        consumer._fetcher = object.__new__(fetcher.Fetcher)
+        did.append("start")
+
+    async def stop(_: Any) -> None:
+        did.append("stop")
+
+    monkeypatch.setattr(AIOKafkaConsumer, "start", start)
+    monkeypatch.setattr(AIOKafkaConsumer, "stop", stop)
+    monkeypatch.setattr(fetcher.Fetcher, "_proc_fetch_request", start)
+    consumer: Any = Connection("127.0.0.1:9", "g").client(AIOKafkaConsumer, "test")
+    with pytest.raises(BrokerError, match="could not bound the memory"):
+        await consumer.start()
+    assert did == ["start", "stop"]
+    consumer._closed = True  # it was never connected

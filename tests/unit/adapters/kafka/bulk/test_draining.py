@@ -25,6 +25,7 @@ from stream_anon.adapters.kafka.bulk.draining import Unreadable, _drain, _result
 from stream_anon.adapters.kafka.bulk.record_columns import RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
+from stream_anon.errors import BrokerError
 from stream_anon.microdata.keys import PADDING
 from tests.support.clock import ticking
 
@@ -473,14 +474,15 @@ class Consumer:
         self._fetcher = object.__new__(fetcher.Fetcher)
 
 
-def test_fetcher_of_another_make_is_left_alone_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fetcher_of_another_make_reads_nothing_without_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     consumer = Consumer()
-    assert drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
+    drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
     assert consumer._fetcher._proc_fetch_request.__func__ is not fetcher.Fetcher._proc_fetch_request
 
     async def other(self: object) -> None: ...
 
     monkeypatch.setattr(fetcher.Fetcher, "_proc_fetch_request", other)
     consumer = Consumer()
-    assert not drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
+    with pytest.raises(BrokerError, match=r"does not know aiokafka [0-9.]+ and could not bound the memory"):
+        drain_in_batches(consumer, Budget(1))  # type: ignore[arg-type]
     assert consumer._fetcher._proc_fetch_request.__func__ is other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +30,7 @@ from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, To
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
-from stream_anon.errors import BrokerError, SettingsError
+from stream_anon.errors import BrokerError, Cause, SettingsError
 from stream_anon.ports.input_topics import InputTopics
 
 SECRET = "Zyxwvut"  # noqa: S105
@@ -39,6 +40,12 @@ PLAIN = Security("SASL_SSL", "PLAIN", "user", SECRET)
 def _cut(cause: BaseException | None) -> KafkaConnectionError:
     error = KafkaConnectionError(SECRET)
     error.__cause__ = cause
+    return error
+
+
+def _alert(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, SECRET)
+    error.reason = reason
     return error
 
 
@@ -54,7 +61,10 @@ def _wrapped(cause: BaseException) -> KafkaError:
         (TopicAuthorizationFailedError(), "permission"),
         (_wrapped(GroupAuthorizationFailedError()), "permission"),
         (SaslAuthenticationFailed(), "credentials"),
-        (_cut(ssl.SSLError(1, SECRET)), "credentials"),
+        (_cut(ssl.SSLCertVerificationError(1, SECRET)), "credentials"),
+        (_cut(_alert("TLSV1_ALERT_UNKNOWN_CA")), "credentials"),
+        (_cut(_alert("WRONG_VERSION_NUMBER")), "unreachable"),
+        (_cut(ssl.SSLError(1, SECRET)), "unreachable"),
         (UnknownTopicOrPartitionError(), "topic"),
         (_wrapped(MessageSizeTooLargeError()), "too-large"),
         (NodeNotReadyError(), "unreachable"),
@@ -95,7 +105,7 @@ async def test_brokers_of_which_some_answer_are_not_told_as_absent(door: Door, t
     [
         (SaslAuthenticationFailed(SECRET), "refuses our user name or password"),
         (_cut(ssl.SSLError(1, SECRET)), "the TLS connection fails"),
-        (_cut(None), "cuts the connection"),
+        (_cut(None), "closes connections before the first answer: it is stopping or takes no more of them, or"),
         (ValueError(SECRET), "does not fit our password"),
         (ConnectionRefusedError(SECRET), ""),
         (TimeoutError(SECRET), ""),
@@ -123,6 +133,33 @@ async def test_an_absent_broker_is_told_as_absent(servers: str, absent: str) -> 
     assert (await connection.knock()).refused == ""
     error = await connection_error(connection, "connecting", KafkaConnectionError(SECRET))
     assert str(error) == f"connecting: nothing answers at kafka.bootstrap_servers ({absent})"
+
+
+@pytest.mark.parametrize("protocol", ["SASL_SSL", "SASL_PLAINTEXT", "PLAINTEXT"])
+async def test_a_listener_that_only_closes_connections_has_not_refused_our_credentials(protocol: str) -> None:
+    security = replace(PLAIN, protocol=protocol)
+
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(close, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        error = await connection_error(
+            Connection(f"127.0.0.1:{port}", "g", security), "connecting", KafkaConnectionError(SECRET)
+        )
+    assert error.cause is Cause.UNREACHABLE
+    assert "closes connections" in str(error) or "does not speak TLS" in str(error)
+
+
+async def test_of_brokers_that_refuse_us_one_that_names_a_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    doors = {"a": Door("it closes connections", cause=Cause.UNREACHABLE), "b": Door("it refuses our password")}
+
+    async def knock(_: Connection, host: str, port: int) -> Door:
+        return doors[host]
+
+    monkeypatch.setattr(Connection, "_knock", knock)
+    assert await Connection("a:1,b:2", "g").knock() == doors["b"]
 
 
 async def test_a_start_that_gets_no_answer_from_brokers_that_let_us_in_says_where_to_look(
