@@ -68,7 +68,6 @@ class KeptLines:
         self._most = most
         self._numbers = count()
         self._windows: dict[int, WindowLines] = {}  # those with lines in memory
-        self._spilled: set[int] = set()
         self._size = 0
 
     def window(self) -> WindowLines:
@@ -84,7 +83,6 @@ class KeptLines:
             for one in self._windows.values():
                 one.spill(self._spill)
                 one.size = 0
-            self._spilled |= self._windows.keys()
             self._windows.clear()
             self._size = 0
 
@@ -93,7 +91,4 @@ class KeptLines:
         self._windows.pop(window.number, None)
         self._size -= window.size
         window.size = 0
-        if self._spill is None or window.number not in self._spilled:
-            return ()
-        self._spilled.remove(window.number)
-        return self._spill.taken(window.number)
+        return () if self._spill is None else self._spill.taken(window.number)
