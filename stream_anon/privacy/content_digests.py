@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -48,7 +49,8 @@ def class_digests(release: Release, policy: Policy, batch: str, promises: str) -
     promises
         Hash of the policy document, which names the fields.
     """
-    if policy.digest_key is None:
+    # A window without a class must not wait for a compiler: empty arrays have types of their own.
+    if policy.digest_key is None or not len(release.classes):
         return [UNSET] * len(release.classes)
     text, stops = _class_lines(release, policy.passed)
     head = f"stream_anon digest 1 {batch} {promises}\n".encode()
@@ -106,16 +108,15 @@ def _with_doubles(values: Spellings, passed: Sequence[PassThrough], rows: NDArra
     return Spellings(values.text + b"".join(doubles) + PADDING, starts, stops, values.places)
 
 
-def _as_double(value: object) -> object:
+def _as_double(value: Any) -> Any:
+    """Return a number, or a list of numbers, as a double; one that integers name as well as such."""
     if isinstance(value, list):
         return list(map(_as_double, value))
-    if isinstance(value, int):
-        try:
-            double = float(value)
-        except OverflowError:  # no double is as large: it is published as it is
-            return value
-        return int(double) if is_plain(double) else double
-    return value
+    try:
+        double = float(value)
+    except OverflowError:  # no double is as large: it is published as it is
+        return value
+    return int(double) if is_plain(double) else double
 
 
 @checked_kernel

@@ -119,6 +119,12 @@ def test_another_multiset_of_records_has_another_digest(rows: list[Row], other: 
         assert (after == before) is (sorted(map(repr, changed)) == sorted(map(repr, rows)))
 
 
+def test_a_window_without_a_class_meets_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor waits for the compiler: arrays of one word have another type than those of longer texts."""
+    monkeypatch.setattr(content_digests, "_class_lines", lambda *_: pytest.fail("it lays lines"))
+    assert class_digests(_release([("flu", 1, None)], [SUPPRESSED]), POLICY, BATCH, PROMISES) == []
+
+
 def test_what_is_suppressed_has_no_part_in_a_digest() -> None:
     rows = [("flu", 1, None), ("cold", 2, None)]
     digests = {
