@@ -7,12 +7,14 @@ window is judged under its own policy, whose document stands beside the certific
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import inf
 from typing import Any
 
 from stream_anon.audit.chain import Chain
+from stream_anon.audit.digests.comparing import DigestMeans, Recount, Uncompared
 from stream_anon.audit.findings import Findings
 from stream_anon.audit.formats.series import MOST, DecodedSeries, Series, in_series
 from stream_anon.audit.judges import Judge, Judges
@@ -56,6 +58,8 @@ class Audit:
         Tells whether the service reads a topic; None where that is not known.
     stretch
         Which windows are judged.
+    digests
+        What contents are compared with digests by, besides the key of the policy.
     """
 
     def __init__(
@@ -65,9 +69,13 @@ class Audit:
         *,
         reads: TopicTest | None = None,
         stretch: Stretch | None = None,
+        digests: DigestMeans | None = None,
     ) -> None:
+        digests = digests or DigestMeans()
         self._findings = Findings()
-        self._judges = Judges(policy, self._findings, promises)
+        self._judges = Judges(policy, self._findings, promises, digests.keys)
+        self._lines = digests.lines
+        self._uncompared = Counter[Uncompared]()
         self._chain, self._ranges = Chain(self._findings), Ranges(self._findings)
         self._periods = Periods()
         self._reads = reads
@@ -249,6 +257,7 @@ class Audit:
             checked=CHECKED,
             trusted=TRUSTED,
             kinds=self._findings.totals(),
+            uncompared={reason: self._uncompared[reason] for reason in Uncompared if self._uncompared[reason]},
             disclosed=self._findings.disclosed,
             least=self._periods.least,
             periods=periods,
@@ -308,8 +317,10 @@ class Audit:
         self._seen["classes"] += len(certificate.classes)
         self._waiting[batch] = (certificate, judge)
         window = self._open.setdefault(batch, WindowRecords())
+        window.recount = judge.records.recount_of(certificate, self._lines.window())
         # Of records that had to be counted before their certificate came, nothing was kept.
-        window.recounted = judge.records.recounts(certificate) and not window.records
+        if window.records and isinstance(window.recount, Recount):
+            window.recount = Uncompared.TOO_EARLY
         for series in in_series(self._let_go(window)):
             judge.records.add_series(window, batch, series)
         if window.records >= certificate.released:
@@ -346,7 +357,12 @@ class Audit:
             self._removed.windows += 1
             self._removed.records += missing
         judge.records.compare(window, certificate, removed=removed)
-        self._seen["recounted"] += window.recounted and not removed
+        if not isinstance(window.recount, Recount):
+            self._uncompared[window.recount] += 1
+        elif removed:
+            self._uncompared[Uncompared.REMOVED] += 1
+        else:
+            self._seen["recounted"] += 1
         self._settled[batch] = judge
 
     def _finish_alone(self, batch: str, window: WindowRecords, horizon: float) -> None:
@@ -373,6 +389,7 @@ def audit_in_order(
     *,
     reads: TopicTest | None = None,
     stretch: Stretch | None = None,
+    digests: DigestMeans | None = None,
 ) -> Verdict:
     """Return the verdict on files: the records of each certificate follow those of the one before.
 
@@ -388,10 +405,10 @@ def audit_in_order(
         Released records; decoded ones, None for one that is no object, unless `series` says otherwise.
     series
         Makes a series of some of them.
-    reads, stretch
+    reads, stretch, digests
         See `Audit`.
     """
-    audit = Audit(policy, reads=reads, stretch=stretch)
+    audit = Audit(policy, reads=reads, stretch=stretch, digests=digests)
     waiting = iter(records)
     for part in parts:
         read = audit.add_part(part)

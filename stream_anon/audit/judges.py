@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -40,8 +40,8 @@ class Judge:
         published, and whether fields may pass, is not judged.
     declared
         Of a stand-in: the names that may be repeated. Others stand in a certificate only, and may be anything.
-    key
-        Of the digests of contents; None where it is not at hand.
+    keys
+        Of the digests of contents, as far as they are at hand.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Judge:
         *,
         on_trust: bool = False,
         declared: frozenset[str] = frozenset(),
-        key: DigestKey | None = None,
+        keys: Collection[DigestKey] = (),
     ) -> None:
         values = None if on_trust else ValueBook(policy)
         if on_trust:
@@ -60,7 +60,7 @@ class Judge:
         self.policy = policy
         self.promises = promises
         self.on_trust = on_trust
-        self.records = WindowAudit(policy, values, findings, key)
+        self.records = WindowAudit(policy, values, findings, keys)
         self.certificates = CertificateAudit(policy, values, findings)
 
 
@@ -96,16 +96,23 @@ class Judges:
     ----------
     policy
         The policy that the audit was given. It judges the windows that name its document, those of certificates
-        without a document that name its digest, and records that belong to no window. Its key of digests
-        serves for all windows.
+        without a document that name its digest, and records that belong to no window.
     promises
         Hash of its document, where it is known already.
+    keys
+        Former keys of digests. They and that of the policy serve for all windows.
     """
 
-    def __init__(self, policy: Policy, findings: Findings, promises: str | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        findings: Findings,
+        promises: str | None = None,
+        keys: Collection[DigestKey] = (),
+    ) -> None:
         self._findings = findings
-        self._key = policy.digest_key
-        self.given = Judge(policy, promises or PolicyDocument.of(policy).promises, findings, key=self._key)
+        self._keys = (*(() if policy.digest_key is None else (policy.digest_key,)), *keys)
+        self.given = Judge(policy, promises or PolicyDocument.of(policy).promises, findings, keys=self._keys)
         self._declared = frozenset(attribute.name for attribute in policy.attributes)
         # For records whose policy is not known: it looks for identifying fields only.
         self.suspicious = Judge(policy, self.given.promises, findings, on_trust=True, declared=self._declared)
@@ -146,7 +153,7 @@ class Judges:
             if document is None:
                 return self.stand_in(certificate)
             try:
-                self._judges[name] = Judge(document.policy(), name, self._findings, key=self._key)
+                self._judges[name] = Judge(document.policy(), name, self._findings, keys=self._keys)
             except CertificateError:
                 self._findings.add(Kind.WRONG_DOCUMENT, certificate.batch)
                 self._documents[name] = None
@@ -167,7 +174,7 @@ class Judges:
                 self._findings.add(Kind.WRONG_CRITERIA, certificate.batch)
                 policy = self.given.policy
             self._stand_ins[key] = Judge(
-                policy, promises, self._findings, on_trust=True, declared=self._declared, key=self._key
+                policy, promises, self._findings, on_trust=True, declared=self._declared, keys=self._keys
             )
         return self._stand_ins[key]
 

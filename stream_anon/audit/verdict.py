@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from stream_anon.audit.digests.comparing import Uncompared
 from stream_anon.microdata.diversity import Disclosure
 
 
@@ -230,6 +231,8 @@ class Verdict:
         What was checked, and what had to be taken on trust, for a person to read.
     kinds
         Number of violations of each kind, worst first, those that are not listed included.
+    uncompared
+        Number of windows whose contents were not compared with digests, by reason; those with none are all others.
     periods
         The policies under which windows were released, oldest first.
     accepted
@@ -253,6 +256,7 @@ class Verdict:
     checked: tuple[str, ...]
     trusted: tuple[str, ...]
     kinds: Mapping[Kind, int] = field(default_factory=dict)
+    uncompared: Mapping[Uncompared, int] = field(default_factory=dict)
     periods: tuple[Period, ...] = ()
     accepted: Mapping[str, int] = field(default_factory=dict)
     removed: Removed = field(default_factory=Removed)

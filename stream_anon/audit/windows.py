@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
+from stream_anon.audit.digests.comparing import Recount, Uncompared, keys_of
+from stream_anon.audit.digests.kept_lines import WindowLines
 from stream_anon.audit.findings import Findings
-from stream_anon.audit.formats.contents import content_digest, lines_of
+from stream_anon.audit.formats.contents import lines_of
 from stream_anon.audit.formats.series import Series
 from stream_anon.audit.released_records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
@@ -30,20 +31,19 @@ class _Group:
     records: int = 0
     shown: list[Shown] = field(default_factory=list)  # values of each sensitive attribute, in policy order
     accused: bool = False  # whether one of the records is at fault by itself
-    lines: list[bytes] = field(default_factory=list)  # what passes of each record, where it is to be hashed
 
 
 class WindowRecords:
     """What was seen of one window's records: a counter for each published tuple.
 
-    A record itself is held only until it is known under which policy it is to be read. `recounted` says that what
-    passes of each is kept until all of them are there.
+    A record itself is held only until it is known under which policy it is to be read. `recount` says how what
+    passes of each is compared with digests, if it is.
     """
 
     def __init__(self, timestamp: int | None = None) -> None:
         self.records = 0
         self.timestamp = timestamp
-        self.recounted = False
+        self.recount: Recount | Uncompared = Uncompared.NO_DIGESTS
         self.groups: dict[bytes, _Group] = {}
         self.held: list[Decoded] = []
 
@@ -59,16 +59,16 @@ class WindowAudit:
         Which values can be published; None where the policy's domains and passing fields are not known.
     findings
         Where violations are noted.
-    key
-        Of the digests of contents; None where it is not at hand.
+    keys
+        Of the digests of contents, as far as they are at hand.
     """
 
     def __init__(
-        self, policy: Policy, values: ValueBook | None, findings: Findings, key: DigestKey | None = None
+        self, policy: Policy, values: ValueBook | None, findings: Findings, keys: Collection[DigestKey] = ()
     ) -> None:
         self._policy = policy
         self._findings = findings
-        self._key = key
+        self._keys = keys
         self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
         self._sensitive = [own.name for own in policy.passed if isinstance(own, Sensitive)]
@@ -92,8 +92,9 @@ class WindowAudit:
         group.accused |= bool(problems or stated)
         for shown, place in zip(group.shown, self._places, strict=True):
             shown.add(read.passed[place])
-        if window.recounted:
-            group.lines += lines_of(self._policy.passed, [[value] for value in read.passed], 1)
+        if isinstance(window.recount, Recount):
+            lines = lines_of(self._policy.passed, [[value] for value in read.passed], 1)
+            window.recount.lines.add([read.key], lines)
 
     def add_series(self, window: WindowRecords, batch: str | None, series: Series) -> None:
         """Count released records as `add` does, together where nothing is wrong with any of them."""
@@ -110,9 +111,8 @@ class WindowAudit:
         for number, place in enumerate(self._places):
             for key, value in zip(read.keys, read.passed[place], strict=True):
                 window.groups[key].shown[number].add(value)
-        if window.recounted:
-            for key, line in zip(read.keys, lines_of(self._policy.passed, read.passed, len(series)), strict=True):
-                window.groups[key].lines.append(line)
+        if isinstance(window.recount, Recount):
+            window.recount.lines.add(read.keys, lines_of(self._policy.passed, read.passed, len(series)))
 
     def _group(self, window: WindowRecords, batch: str | None, key: bytes, quasi: Sequence[Any]) -> _Group:
         """Return the records of a published tuple, whose values are looked at when the first one comes."""
@@ -161,29 +161,32 @@ class WindowAudit:
         if window.records > certificate.released:
             self._findings.add(Kind.EXTRA_RECORDS, batch, count=window.records - certificate.released)
 
-    def recounts(self, certificate: Certificate) -> bool:
-        """Return whether a certificate's digests can be compared; note it if they cannot, though there is a key."""
-        if self._key is None:
-            return False
-        # A forger may change what tells the policy, so that nothing is known of what its digests are of.
-        known = self._values is not None and certificate.digests is not UNSET
-        if not known:
+    def recount_of(self, certificate: Certificate, lines: WindowLines) -> Recount | Uncompared:
+        """Return how a window's contents are compared, by lines that are still to come, or why they are not.
+
+        That nothing can be compared though there is a key is noted.
+        """
+        keys = keys_of(certificate, self._keys, on_trust=self._values is None)
+        # A forger may take digests away, or change what tells the policy, so that it is not known what they are of.
+        if self._keys and keys in (Uncompared.NO_DIGESTS, Uncompared.ON_TRUST):
             self._findings.add(Kind.DIGESTS_WITHOUT_KEY, certificate.batch)
-        return known
+        return keys if isinstance(keys, Uncompared) else Recount(keys, lines)
 
     def _compare_contents(
         self, window: WindowRecords, certificate: Certificate, certified: Mapping[bytes, int]
     ) -> None:
         """Hash what passes of each class's records again, except where size or records are at fault already."""
-        if self._key is None or not window.recounted:
+        if not isinstance(window.recount, Recount):
             return
-        promises = certificate.promises or certificate.policy
-        for published, number in certified.items():
-            group, one = window.groups.get(published), certificate.classes[number]
-            if group is None or group.accused or group.records != one.records:
-                continue
-            if content_digest(certificate.batch, promises, published, group.lines, self._key.hashed) != one.digest:
-                self._findings.add(Kind.WRONG_DIGEST, certificate.batch, number)
+        right = {
+            published: number
+            for published, number in certified.items()
+            if (group := window.groups.get(published)) is not None
+            and not group.accused
+            and group.records == certificate.classes[number].records
+        }
+        for number in window.recount.wrong(certificate, right):
+            self._findings.add(Kind.WRONG_DIGEST, certificate.batch, number)
 
     def count_alone(self, window: WindowRecords, batch: str | None) -> None:
         """Note what is wrong with the classes of a window that has no certificate."""

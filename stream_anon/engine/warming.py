@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
@@ -15,6 +16,8 @@ from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.criteria import Criteria
+
+_KEY = DrawsKey(bytes(32))  # of made-up windows
 
 
 def warm_up(policy: Policy) -> None:
@@ -46,6 +49,8 @@ def warm_up(policy: Policy) -> None:
         sealed += engine.add(batch.take(rows[-1:]), now)
         rest = engine.seal(now)
         for window in [*sealed, *([rest] if rest else [])]:
+            columns = window.columns
+            keyed_order(columns.codes, columns.individuals, window.payload, len(policy.passed), _KEY)
             class_digests(closer.release(window, draws), policy, "", "")
 
 

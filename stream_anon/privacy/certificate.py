@@ -28,6 +28,7 @@ BATCH_PATTERN = r"^[0-9a-f]{1,64}$"
 TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|\+00:00)$"
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 CONTENT_PATTERN = r"^[0-9a-f]{64}$"
+KEY_PATTERN = r"^[0-9a-f]{16}$"
 NAME_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 TOPIC_ID_PATTERN = r"^[0-9A-Za-z_-]{1,64}$"
 MOST_COUNT = 2**53  # beyond, JSON readers round, and sums with floats may overflow
@@ -37,6 +38,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_COUNT)]
 AtLeastTwo: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=MOST_COUNT)]
 Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern=DIGEST_PATTERN)]
 ContentDigest: TypeAlias = Annotated[str, msgspec.Meta(pattern=CONTENT_PATTERN)]
+KeyName: TypeAlias = Annotated[str, msgspec.Meta(pattern=KEY_PATTERN)]
 ConditionName: TypeAlias = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, max_length=100)]
 TopicId: TypeAlias = Annotated[str, msgspec.Meta(pattern=TOPIC_ID_PATTERN)]
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -227,6 +229,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     individual: StatedIndividual | msgspec.UnsetType = msgspec.UNSET
     terms: Terms | msgspec.UnsetType = msgspec.UNSET
     digests: Literal["keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes; only where there is a key
+    digest_key: KeyName | msgspec.UnsetType = msgspec.UNSET  # see `DigestKey.name`
 
 
 @dataclass(frozen=True)
@@ -421,6 +424,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         individual=individual_of(policy),
         terms=terms_of(policy),
         digests=msgspec.UNSET if policy.digest_key is None else "keyed",
+        digest_key=msgspec.UNSET if policy.digest_key is None else policy.digest_key.name,
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -29,11 +30,10 @@ _OPEN, _COMMA, _END = ord("["), ord(","), int.from_bytes(b"]\n", "little")
 _NULL = int.from_bytes(b"null", "little")
 _NULL_LENGTH = 4
 _NO_TEXT, _NO_ITEM = int.from_bytes(b'""', "little"), int.from_bytes(b"[]", "little")
-_EMPTY_LENGTH = 2
-_AROUND = 3  # bytes of a line beside its values and the commas between them
+_AROUND = 3  # bytes of a line beside its values
+_BESIDE_VALUE = 3  # the comma before it, and of a missing value two bytes may become four
 _DIGIT_0, _DIGIT_9, _POINT = ord("0"), ord("9"), ord(".")
 _EXACT_DIGITS = 15  # of a whole number that is surely below 2**53
-_EXACT = 2**53
 
 
 def class_digests(release: Release, policy: Policy, batch: str, promises: str) -> Sequence[str | UnsetType]:
@@ -49,7 +49,8 @@ def class_digests(release: Release, policy: Policy, batch: str, promises: str) -
     promises
         Hash of the policy document, which names the fields.
     """
-    if policy.digest_key is None:
+    # A window without a class must not wait for a compiler: empty arrays have types of their own.
+    if policy.digest_key is None or not len(release.classes):
         return [UNSET] * len(release.classes)
     text, stops = _class_lines(release, policy.passed)
     head = f"stream_anon digest 1 {batch} {promises}\n".encode()
@@ -70,19 +71,17 @@ def _class_lines(release: Release, passed: Sequence[PassThrough]) -> tuple[NDArr
     values = _with_doubles(spellings(release.payload, len(passed)), passed, rows)
     counts = np.bincount(own, minlength=len(release.classes))
     size = int((values.stops - values.starts)[values.places[:, rows]].sum())
-    # Of a missing value, two bytes may become four.
-    size += len(rows) * (_AROUND + len(passed) * (1 + _NULL_LENGTH - _EMPTY_LENGTH)) + len(PADDING)
-    room, stops = np.empty(size, np.uint8), np.empty(len(rows), np.int64)
+    size += len(rows) * (_AROUND + len(passed) * _BESIDE_VALUE) + len(PADDING)
+    room, bounds = np.empty(size, np.uint8), np.zeros(len(rows) + 1, np.int64)
     grouped = np.empty(len(rows), np.int64)
     class_stops = np.cumsum(counts)
     _group(rows, own, class_stops - counts, grouped)
-    _lay_lines(
-        grouped, padded_words(values.text), values.starts, values.stops, values.places, padded_words(room), stops
-    )
+    words = padded_words(values.text)
+    _lay_lines(grouped, words, values.starts, values.stops, values.places, padded_words(room), bounds)
     order = np.arange(len(rows), dtype=np.int64)
-    _sort_lines(padded_words(room), stops, class_stops, order, np.empty(len(rows), np.int64))
+    _sort_lines(padded_words(room), bounds, class_stops, order, np.empty(len(rows), np.int64))
     laid, ends = np.empty(size, np.uint8), np.empty(len(class_stops), np.int64)
-    _copy_lines(padded_words(room), stops, class_stops, order, padded_words(laid), ends)
+    _copy_lines(padded_words(room), bounds, class_stops, order, padded_words(laid), ends)
     return laid, ends
 
 
@@ -109,16 +108,15 @@ def _with_doubles(values: Spellings, passed: Sequence[PassThrough], rows: NDArra
     return Spellings(values.text + b"".join(doubles) + PADDING, starts, stops, values.places)
 
 
-def _as_double(value: object) -> object:
+def _as_double(value: Any) -> Any:
+    """Return a number, or a list of numbers, as a double; one that integers name as well as such."""
     if isinstance(value, list):
         return list(map(_as_double, value))
-    if isinstance(value, int) and abs(value) > _EXACT:
-        try:
-            double = float(value)
-        except OverflowError:  # no double is as large: it is published as it is
-            return value
-        return int(double) if is_plain(double) else double
-    return value
+    try:
+        double = float(value)
+    except OverflowError:  # no double is as large: it is published as it is
+        return value
+    return int(double) if is_plain(double) else double
 
 
 @checked_kernel
@@ -159,7 +157,7 @@ def _lay_lines(
     stops: NDArray[np.int64],
     places: NDArray[np.int64],
     lines: NDArray[np.int64],
-    line_stops: NDArray[np.int64],
+    bounds: NDArray[np.int64],
 ) -> None:
     """Write a line for each of m rows: its values as an array of JSON. An empty text or list is missing.
 
@@ -171,8 +169,8 @@ def _lay_lines(
         See `Spellings`.
     lines
         The words of a room with eight bytes more at its end; written.
-    line_stops
-        int64[m], written.
+    bounds
+        int64[m + 1], where each line begins, and where the last one ends; written from the second one on.
     """
     filled = 0
     for i in range(len(rows)):
@@ -183,16 +181,15 @@ def _lay_lines(
                 lines[filled] = _COMMA
                 filled += 1
             place = places[field, rows[i]]
-            at, stop = starts[place], stops[place]
-            first = words[at] & 0xFFFF
-            if stop - at == _EMPTY_LENGTH and first in (_NO_TEXT, _NO_ITEM):
+            at = starts[place]
+            if words[at] & 0xFFFF in (_NO_TEXT, _NO_ITEM):
                 lines[filled] = _NULL
                 filled += _NULL_LENGTH
             else:
-                filled = _copied(words, at, stop, lines, filled)
+                filled = _copied(words, at, stops[place], lines, filled)
         lines[filled] = _END
         filled += 2
-        line_stops[i] = filled
+        bounds[i + 1] = filled
 
 
 @checked_inlined
@@ -212,23 +209,22 @@ def _first_byte_highest(word: int) -> int:
 
 
 @checked_inlined
-def _is_less(lines: NDArray[np.int64], one: int, one_stop: int, other: int, other_stop: int) -> bool:
+def _is_less(lines: NDArray[np.int64], bounds: NDArray[np.int64], one: int, other: int) -> bool:
     """Return whether a line sorts before another one; anything for equal ones.
 
     No line begins with another, so that two of them differ before the shorter one ends.
     """
-    while one < one_stop and other < other_stop:
-        if lines[one] != lines[other]:
-            return _first_byte_highest(lines[one]) < _first_byte_highest(lines[other])
-        one += 8
-        other += 8
+    for at in range(0, bounds[one + 1] - bounds[one], 8):
+        word, another = lines[bounds[one] + at], lines[bounds[other] + at]
+        if word != another:
+            return _first_byte_highest(word) < _first_byte_highest(another)
     return False
 
 
 @checked_kernel
 def _sort_lines(
     lines: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    bounds: NDArray[np.int64],
     class_stops: NDArray[np.int64],
     order: NDArray[np.int64],
     spare: NDArray[np.int64],
@@ -237,7 +233,7 @@ def _sort_lines(
 
     Parameters
     ----------
-    lines, stops
+    lines, bounds
         See `_lay_lines`.
     class_stops
         int64[c], how many lines end with each class.
@@ -252,16 +248,10 @@ def _sort_lines(
         width = 1
         while width < last - first:
             for begin in range(first, last, 2 * width):
-                middle, end = min(begin + width, last), min(begin + 2 * width, last)
+                middle, end = begin + width, min(begin + 2 * width, last)
                 left, right = begin, middle
                 for place in range(begin, end):
-                    take_right = left >= middle
-                    if not take_right and right < end:
-                        one, other = order[right], order[left]
-                        one_start = stops[one - 1] if one else 0
-                        other_start = stops[other - 1] if other else 0
-                        take_right = _is_less(lines, one_start, stops[one], other_start, stops[other])
-                    if take_right:
+                    if left >= middle or (right < end and _is_less(lines, bounds, order[right], order[left])):
                         spare[place] = order[right]
                         right += 1
                     else:
@@ -276,7 +266,7 @@ def _sort_lines(
 @checked_kernel
 def _copy_lines(
     lines: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    bounds: NDArray[np.int64],
     class_stops: NDArray[np.int64],
     order: NDArray[np.int64],
     laid: NDArray[np.int64],
@@ -287,6 +277,6 @@ def _copy_lines(
     for own in range(len(class_stops)):
         while place < class_stops[own]:
             line = order[place]
-            filled = _copied(lines, stops[line - 1] if line else 0, stops[line], laid, filled)
+            filled = _copied(lines, bounds[line], bounds[line + 1], laid, filled)
             place += 1
         ends[own] = filled

@@ -64,7 +64,7 @@ def _meant(attribute: PassThrough, values: Sequence[Any]) -> Sequence[Any]:
 
 def _number(value: Any) -> Any:
     """Return a number as its double, and a whole one up to 2**53 as an integer; what has no double stays."""
-    if type(value) is int and abs(value) > _WHOLE:
+    if type(value) is int:
         try:
             value = float(value)
         except OverflowError:

@@ -38,6 +38,7 @@ class AuditOptions:
     as_json: bool = False
     metrics: Path | None = None
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: tuple[Path, ...] = ()
 
 
 def audit_files(policy: Path, output: Path, certificates: Path, options: AuditOptions) -> int:
@@ -53,7 +54,7 @@ def audit_topic(config: Path, options: AuditOptions) -> int:
 def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
     clock = SystemClock()
     since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
-    wanted = Wanted(Stretch(since, options.batch), frozenset(options.former), options.overrides)
+    wanted = Wanted(Stretch(since, options.batch), frozenset(options.former), options.overrides, options.keys)
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.completed:,.0f} records and certificates read"),
@@ -79,6 +80,7 @@ def show(report: AuditReport, console: Console) -> int:
     console.print(_summary(report))
     _show_policies(report, console)
     _show_lives(report.verdict, console)
+    _show_uncompared(report, console)
     _show_what_is_gone(verdict, console)
     for name, windows in verdict.accepted.items():
         console.print(f"accepted risk: {name} ({windows:,} windows)")
@@ -194,6 +196,17 @@ def _show_lives(verdict: Verdict, console: Console) -> None:
     for life in verdict.lives:
         table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
     console.print(table)
+
+
+def _show_uncompared(report: AuditReport, console: Console) -> None:
+    """Print of how many windows contents were not compared with digests, and why."""
+    reasons, away = report.verdict.uncompared, report.absent_key
+    if not reasons and away is None:
+        return
+    lines = [f"  - {count:,} windows: {reason.value}" for reason, count in reasons.items()]
+    if away is not None:
+        lines.append(f"  - output.digest_key_file is not there: {away}")
+    console.print("contents were not compared with digests", *lines, sep="\n", soft_wrap=True)
 
 
 def _show_disclosed(verdict: Verdict, console: Console) -> None:

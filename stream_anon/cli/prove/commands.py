@@ -45,6 +45,10 @@ def audit_release(
         list[str] | None,
         typer.Option(metavar="TOPIC", help="A topic that the service no longer reads; may be given again."),
     ] = None,
+    digest_key: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A key of digests, besides output.digest_key_file; may be given again."),
+    ] = None,
     k: OverriddenK = None,
     max_records: OverriddenMaxRecords = None,
     engine: OverriddenEngine = None,
@@ -63,7 +67,8 @@ def audit_release(
     from stream_anon.cli.prove import audit
 
     overrides = overridden(k, max_records, engine, seed)
-    options = audit.AuditOptions(since, batch, tuple(former_input or ()), as_json, metrics, overrides)
+    former, keys = tuple(former_input or ()), tuple(digest_key or ())
+    options = audit.AuditOptions(since, batch, former, as_json, metrics, overrides, keys)
     if config is not None and output is certificates is None:
         raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from stream_anon.secret_key import SecretKey
 
 
@@ -10,3 +12,8 @@ class DigestKey(SecretKey):
 
     __slots__ = ()
     use, setting, person = "digests", "output.digest_key_file", b"digests"
+
+    @property
+    def name(self) -> str:
+        """Return what certificates call the key: 16 hexadecimal digits, from which it does not follow."""
+        return hashlib.blake2b(key=self.hashed, digest_size=8, person=b"name").hexdigest()

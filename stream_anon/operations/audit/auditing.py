@@ -6,7 +6,7 @@ import asyncio
 import datetime as dt
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf, isinf
@@ -17,16 +17,21 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
+from stream_anon.audit.digests.comparing import DigestMeans
+from stream_anon.audit.digests.kept_lines import KeptLines
 from stream_anon.audit.stretch import SLACK, Horizon, Stretch
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError, UnreadableRecords
 from stream_anon.formats.tables.format_names import Format, as_written, released_format
 from stream_anon.formats.tables.opening import open_records
+from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
+from stream_anon.operations.audit.temporary_lines import TemporaryLines
 from stream_anon.ports import Clock
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.secret_files import read_key
 from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, load_settings
@@ -54,6 +59,8 @@ class Wanted:
         Topics that the service read once and reads no longer.
     overrides
         Values by section and key that win over those of the settings file.
+    keys
+        Files with keys of digests, besides that of the settings.
     progress
         Called with how many records and certificate parts were read further.
     """
@@ -61,7 +68,12 @@ class Wanted:
     stretch: Stretch = field(default_factory=Stretch)
     former: frozenset[str] = frozenset()
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: Sequence[Path] = ()
     progress: Callable[[int], None] = lambda _: None
+
+    def digest_keys(self) -> list[DigestKey]:
+        """Return the further keys. Raise SettingsError if a file holds none."""
+        return [read_key(DigestKey, file) for file in self.keys]
 
     def reads(self, kafka: KafkaSettings | None) -> TopicTest | None:
         """Return the test of whether a topic is or was an input; None without settings of Kafka."""
@@ -84,6 +96,8 @@ class AuditReport:
         What it says now, with what `wanted` overrides, and the hash of its document.
     begun, ended
         Seconds since the epoch.
+    absent_key
+        The file of `output.digest_key_file` if it is not there.
     """
 
     verdict: Verdict
@@ -94,6 +108,7 @@ class AuditReport:
     wanted: Wanted
     begun: float
     ended: float
+    absent_key: Path | None = None
 
 
 def since_of(text: str, now: float) -> float:
@@ -137,9 +152,17 @@ def audit_files(
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
         parts = _counted(bare_lines(proof, certificates), wanted)
         rows, series = stack.enter_context(released_rows(output, policy))
-        reads = wanted.reads(settings.kafka)
-        verdict = audit_in_order(policy, parts, _counted(rows, wanted), series, reads=reads, stretch=wanted.stretch)
-    return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()))
+        verdict = audit_in_order(
+            policy,
+            parts,
+            _counted(rows, wanted),
+            series,
+            reads=wanted.reads(settings.kafka),
+            stretch=wanted.stretch,
+            digests=DigestMeans(wanted.digest_keys(), KeptLines(stack.enter_context(TemporaryLines()))),
+        )
+    absent = _absent_key(settings, policy_path)
+    return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()), absent)
 
 
 def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None = None) -> AuditReport:
@@ -160,19 +183,33 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     kafka, policy = kafka_of(settings), _policy_of(settings, config)
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         verdict = asyncio.run(audit_committed(kafka, policy, wanted))
-    return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()))
+    absent = _absent_key(settings, config)
+    return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()), absent)
 
 
 def _policy_of(settings: Settings, place: Path) -> Policy:
     """Return the policy of a settings file, without the key of digests where the auditor does not have it."""
-    file = settings.output.digest_key_file
-    return build_policy(settings, place, with_secrets=file is not None and (place.parent / file).exists())
+    return build_policy(settings, place, with_secrets=_absent_key(settings, place) is None)
+
+
+def _absent_key(settings: Settings, place: Path) -> Path | None:
+    """Return the file that should hold the key of digests if it is not there."""
+    named = settings.output.digest_key_file
+    file = None if named is None else place.parent / named
+    return None if file is None or file.exists() else file
 
 
 async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:
     """Return the verdict on what readers of committed records see of an output topic; see `audit_topic`."""
     wanted = wanted or Wanted()
-    audit = Audit(policy, reads=wanted.reads(kafka), stretch=wanted.stretch)
+    reads, keys = wanted.reads(kafka), wanted.digest_keys()
+    with TemporaryLines() as spill:
+        audit = Audit(policy, reads=reads, stretch=wanted.stretch, digests=DigestMeans(keys, KeptLines(spill)))
+        return await _read(audit, kafka, wanted)
+
+
+async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
+    """Return the verdict of an audit on the topics."""
     topics = (kafka.output, kafka.certificates)
     starts = _Starts()
     since = None if isinf(wanted.stretch.since) else wanted.stretch.since - LEAD
@@ -229,11 +266,18 @@ class _Starts:
 
 
 def _report(
-    verdict: Verdict, subject: str, settings: Path, policy: Policy, wanted: Wanted, times: tuple[float, float]
+    verdict: Verdict,
+    subject: str,
+    settings: Path,
+    policy: Policy,
+    wanted: Wanted,
+    times: tuple[float, float],
+    absent_key: Path | None,
 ) -> AuditReport:
     if wanted.stretch.batch is not None and not verdict.counts.windows and verdict.clean:
         raise InputError(f"{subject}: no certificate is of the batch that --batch names")
-    return AuditReport(verdict, subject, settings, policy, PolicyDocument.of(policy).promises, wanted, *times)
+    promises = PolicyDocument.of(policy).promises
+    return AuditReport(verdict, subject, settings, policy, promises, wanted, *times, absent_key)
 
 
 def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:

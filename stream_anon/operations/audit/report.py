@@ -8,6 +8,7 @@ from math import isinf
 from typing import Any
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures
+from stream_anon.audit.digests.comparing import Uncompared
 from stream_anon.audit.verdict import Change, Kind, Life, Period, Violation
 from stream_anon.operations.audit.auditing import AuditReport
 from stream_anon.operations.disclosures import documents
@@ -63,6 +64,8 @@ def as_json(report: AuditReport) -> dict[str, Any]:
             "k": report.policy.k,
         },
         "counts": asdict(verdict.counts),
+        "uncompared": {name_of(reason): count for reason, count in verdict.uncompared.items()},
+        "absent_key": None if report.absent_key is None else str(report.absent_key),
         "removed": asdict(verdict.removed),
         "policies": [_period(period) for period in verdict.periods],
         "pending": _change(verdict.pending),
@@ -92,8 +95,8 @@ def figures_of(report: AuditReport) -> AuditFigures:
     )
 
 
-def name_of(kind: Kind) -> str:
-    """Return the name by which programs know a kind of violation."""
+def name_of(kind: Kind | Uncompared) -> str:
+    """Return the name by which programs know a kind of violation, or why contents were not compared."""
     return kind.name.lower().replace("_", "-")
 
 

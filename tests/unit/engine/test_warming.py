@@ -3,15 +3,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stream_anon.clustering.forest.refining import peel
 from stream_anon.clustering.forest.repairing import repair
 from stream_anon.clustering.shield_groups import join_groups
 from stream_anon.engine.closing import Closer
+from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.warming import warm_up
+from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.keys import span_keys
 from stream_anon.microdata.policy import EngineChoice, Policy
 from stream_anon.microdata.release import Release
 from tests.support.batches import small_policy
@@ -65,6 +69,25 @@ def test_shields_of_many_people_are_met_by_windows_that_can_meet_them(monkeypatc
     assert reached
     assert all(shields and shields[0] >= 20 * policy.k for shields in reached)
     assert join_groups.signatures  # type: ignore[attr-defined] # it is compiled
+
+
+def test_a_key_of_draws_meets_no_kernel_that_was_not_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first window of a service with a key compiles nothing: its order is by a kernel of the same types."""
+    met: list[tuple[object, ...]] = []
+
+    def noted(*given: Any) -> None:
+        met.append(tuple((one.dtype, one.ndim, one.strides, one.flags.writeable) for one in given))
+        span_keys(*given)
+
+    monkeypatch.setattr("stream_anon.microdata.keys.span_keys", noted)
+    policy = small_policy()
+    warm_up(policy)
+    warmed, met = set(met), []
+    payload = PassedTexts.of([(None,) * len(policy.passed)] * 20, len(policy.passed))
+    codes = np.zeros((len(policy.quasi_identifiers), 20), np.int32)
+    keyed_order(codes, np.arange(20, dtype=np.int32), payload, len(policy.passed), DrawsKey(b"x" * 16))
+    assert met
+    assert set(met) <= warmed
 
 
 def test_the_first_window_with_people_who_return_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

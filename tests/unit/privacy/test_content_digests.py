@@ -23,6 +23,7 @@ from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, release_without_window
+from stream_anon.privacy import content_digests
 from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.policy_document import PolicyDocument
 
@@ -86,6 +87,7 @@ def test_a_digest_is_the_hash_of_the_sorted_lines_of_a_class(drawn: list[tuple[R
 @pytest.mark.parametrize("alike", range(18))
 def test_lines_are_sorted_by_their_bytes_wherever_they_begin_to_differ(alike: int) -> None:
     endings = ["", "a", "b", "ba", "~", "\x7f", "é", "ê", "€", "\U00010348", "\U0010fffd", *"acegikmoqsuwy"]
+    endings += ["`é", "a!"]  # the lower first byte stands before the higher second one
     rows = [("x" * alike + ending, None, None) for ending in endings]
     # Before it stands a class of one record, so that lines do not begin at the start.
     first = ("flu", 1, None)
@@ -115,6 +117,12 @@ def test_another_multiset_of_records_has_another_digest(rows: list[Row], other: 
     for changed in ([*rows, rows[place]], [*rows, other], [*rows[:place], other, *rows[place + 1 :]]):
         (after,) = class_digests(_release(changed, [0] * len(changed)), POLICY, BATCH, PROMISES)
         assert (after == before) is (sorted(map(repr, changed)) == sorted(map(repr, rows)))
+
+
+def test_a_window_without_a_class_meets_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor waits for the compiler: arrays of one word have another type than those of longer texts."""
+    monkeypatch.setattr(content_digests, "_class_lines", lambda *_: pytest.fail("it lays lines"))
+    assert class_digests(_release([("flu", 1, None)], [SUPPRESSED]), POLICY, BATCH, PROMISES) == []
 
 
 def test_what_is_suppressed_has_no_part_in_a_digest() -> None:
@@ -153,6 +161,22 @@ def test_whole_numbers_beyond_doubles_are_hashed_as_doubles(spellings: list[Any]
             for one in rows
         }
         assert len(digests) == count
+
+
+def test_only_numbers_of_more_than_15_digits_before_their_point_are_read_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Reading takes a microsecond a number, and fractions may have as many digits as they like."""
+    read: list[object] = []
+    monkeypatch.setattr(content_digests, "_as_double", lambda value: read.append(value) or value)
+    fields = (Insensitive("dose", ScalarType.NUMBER), Insensitive("doses", ScalarType.NUMBER, many=True))
+    policy = replace(POLICY, attributes=(POLICY.attributes[0], *fields))
+    short = [999999999999999, -999999999999999, 0.12345678901234567, -12345.678901234567, 1.5e300, None]
+    lists = [tuple(short), (1.5,) * 9, (12345678,) * 9, (1, 0.12345678901234567, 999999999999999)]
+    long: list[Any] = [1000000000000000, -1000000000000000, [0.5, 1000000000000000], [1000000000000000, 0.5]]
+    rows = [(one, None) for one in short + long[:2]] + [(None, one) for one in [*lists, *map(tuple, long[2:])]]
+    class_digests(_release(rows, [0] * len(rows)), policy, BATCH, PROMISES)
+    assert sorted(read, key=repr) == sorted(long, key=repr)
 
 
 def test_an_empty_text_or_list_is_hashed_as_a_missing_value() -> None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from math import inf
 from typing import Any
 
 import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
+from stream_anon.audit.digests.comparing import DigestMeans, Uncompared
+from stream_anon.audit.digests.kept_lines import KeptLines
 from stream_anon.audit.formats.contents import lines_of
 from stream_anon.audit.released_records import decode_record
+from stream_anon.audit.stretch import Horizon
 from stream_anon.audit.verdict import Kind, Verdict, Violation
 from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.audit.temporary_lines import TemporaryLines
 from tests.support.releases import ward_policy
 from tests.unit.audit.story import Records, Story, encode, kinds
 
@@ -90,9 +96,9 @@ def _shown(verdict: Verdict) -> set[tuple[Kind, int | None]]:
     return {(one.kind, one.number) for one in verdict.violations if one.kind in besides}
 
 
-def _verdict(story: Story, policy: Policy | None = None) -> Verdict:
+def _verdict(story: Story, policy: Policy | None = None, keys: Sequence[DigestKey] = ()) -> Verdict:
     flat = [record for window in story.records for record in window]
-    return audit_in_order(policy or story.policy, story.parts(), flat)
+    return audit_in_order(policy or story.policy, story.parts(), flat, digests=DigestMeans(keys))
 
 
 def test_a_record_that_is_away_or_too_many_is_a_matter_of_size_alone() -> None:
@@ -168,8 +174,57 @@ def test_keyed_digests_are_compared_by_those_who_have_the_key() -> None:
     assert {(one.kind, one.number) for one in _verdict(story).violations} >= BOTH
     without = _verdict(story, _policy(digest_key=None))
     assert (kinds(without) - {Kind.TOO_FEW_VALUES, Kind.WRONG_ACHIEVED_L}, without.counts.recounted) == (set(), 0)
-    another = _policy(digest_key=DigestKey(b"the secret of somebody else"))
-    assert kinds(_verdict(_story(_policy(digest_key=KEY)), another)) == {Kind.WRONG_DIGEST}
+    assert without.uncompared == {Uncompared.NO_KEY: 3}
+
+
+OTHER, NEW = DigestKey(b"the secret of somebody else"), DigestKey(b"the next secret of the controller")
+GIVEN: dict[str, tuple[Policy, tuple[DigestKey, ...], int]] = {
+    "none": (_policy(digest_key=None), (), 0),
+    "another one": (_policy(digest_key=OTHER), (), 0),
+    "the new one": (_policy(digest_key=NEW), (), 1),
+    "the old one": (_policy(digest_key=KEY), (), 2),
+    "the new and the old one": (_policy(digest_key=NEW), (KEY,), 3),
+    "both, beside settings without one": (_policy(digest_key=None), (OTHER, NEW, KEY), 3),
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_after_a_change_of_the_key_windows_are_compared_by_the_key_that_they_name(given: str) -> None:
+    policy, keys, recounted = GIVEN[given]
+    old, new = _story(_policy()), _story(_policy(digest_key=NEW))
+    for changed in (False, True):
+        if changed:  # is found in windows of each key that is given, and in no other
+            old.records[0][0]["visits"] = new.records[1][0]["visits"] = 77
+        certificates = [*old.certificates[:1], *new.certificates[1:2], *old.certificates[2:]]
+        records = [*old.records[0], *new.records[1], *old.records[2]]
+        parts = [encode(one) for one in certificates]
+        verdict = audit_in_order(policy, parts, records, digests=DigestMeans(keys))
+        found = {one.batch for one in verdict.violations if one.kind is Kind.WRONG_DIGEST}
+        by = {policy.digest_key, *keys}
+        expected = {batch for batch, key in ((FIRST, KEY), (SECOND, NEW)) if key in by}
+        assert found == (expected if changed else set())
+        assert kinds(verdict) <= {Kind.WRONG_DIGEST, Kind.GAP, Kind.UNKNOWN_PREVIOUS}
+        assert verdict.counts.recounted == recounted
+        reason = Uncompared.OTHER_KEY if by != {None} else Uncompared.NO_KEY
+        assert verdict.uncompared == ({reason: 3 - recounted} if recounted < 3 else {})
+
+
+def test_windows_that_name_no_key_are_compared_by_every_key_that_is_given() -> None:
+    """As the first certificates with digests do."""
+    story = _story(_policy())
+    for certificate in story.certificates:
+        del certificate["digest_key"]
+    verdict = _verdict(story, _policy(digest_key=NEW), (OTHER, KEY))
+    assert verdict.clean
+    assert verdict.counts.recounted == 3
+    assert kinds(_verdict(story, _policy(digest_key=OTHER))) == {Kind.WRONG_DIGEST}
+
+
+def test_a_window_that_names_a_key_that_did_not_make_its_digests_is_accused() -> None:
+    story = _story(_policy())
+    for certificate in story.certificates:
+        certificate["digest_key"] = NEW.name
+    assert kinds(_verdict(story, story.policy, (NEW,))) == {Kind.WRONG_DIGEST}
 
 
 FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -185,7 +240,10 @@ def test_who_has_a_key_accuses_windows_that_it_cannot_compare(forge: str) -> Non
     for certificate in story.certificates:
         FORGED[forge](certificate)
     story.records[0][0]["visits"] = 77
-    assert Kind.DIGESTS_WITHOUT_KEY in kinds(_verdict(story, _policy(digest_key=KEY)))
+    verdict = _verdict(story, _policy(digest_key=KEY))
+    assert Kind.DIGESTS_WITHOUT_KEY in kinds(verdict)
+    reason = Uncompared.NO_DIGESTS if forge == "no digests" else Uncompared.ON_TRUST
+    assert verdict.uncompared == {reason: 3}
 
 
 def test_a_window_that_names_its_policy_otherwise_has_other_digests() -> None:
@@ -204,6 +262,34 @@ def test_certificates_without_digests_are_audited_as_before() -> None:
     verdict = _verdict(story)
     assert verdict.clean
     assert verdict.counts.recounted == 0
+    assert verdict.uncompared == {Uncompared.NO_DIGESTS: 3}
+
+
+def test_windows_that_fill_by_turns_are_compared_though_memory_does_not_hold_them() -> None:
+    story = _story(_policy())
+    story.records[0][0]["visits"] = 77
+    with TemporaryLines() as spill:
+        audit = Audit(story.policy, digests=DigestMeans(lines=KeptLines(spill, most=500)))
+        for part in story.parts():
+            audit.add_part(part)
+        for records in zip_longest(*story.records):
+            for batch, record in zip((FIRST, SECOND), records, strict=False):
+                if record is not None:
+                    audit.add_record(batch, record)
+        verdict = audit.finish()
+        assert [spill.taken(number) for number in range(3)] == [[]] * 3
+    assert verdict.violations == (Violation(Kind.WRONG_DIGEST, FIRST, 0),)
+    assert verdict.counts.recounted == 3
+
+
+def test_windows_that_may_lack_records_are_told() -> None:
+    story = _story(_policy())
+    audit = Audit(story.policy)
+    for part in story.parts():
+        audit.add_part(part)
+    verdict = audit.finish(Horizon(records=inf))
+    assert verdict.counts.recounted + sum(verdict.uncompared.values()) == verdict.counts.windows == 3
+    assert verdict.uncompared == {Uncompared.REMOVED: 2}  # the third one has none
 
 
 def test_a_window_whose_records_came_before_their_certificate_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,6 +303,7 @@ def test_a_window_whose_records_came_before_their_certificate_is_compared(monkey
         verdict = audit.finish()
         assert Kind.WRONG_DIGEST not in kinds(verdict)
         assert verdict.counts.recounted == recounted
+        assert verdict.uncompared == ({} if recounted else {Uncompared.TOO_EARLY: 1})
 
 
 def test_only_numbers_are_read_as_doubles_and_only_empty_texts_and_lists_as_missing() -> None:

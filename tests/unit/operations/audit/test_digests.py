@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.verdict import Kind
+from stream_anon.cli.prove.audit import show
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.files.job import FileJob
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.judging.refusing import Judging, When
-from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.operations.audit.auditing import Wanted, audit_files
 from stream_anon.operations.audit.output_records import OutputDecoder
+from stream_anon.operations.audit.report import as_json
 from stream_anon.settings.policy_file import load_policy
 from tests.support.registry.memory_registry import MemoryRegistry
 
@@ -118,9 +122,27 @@ def test_who_has_no_key_compares_no_keyed_digest(policy: Path) -> None:
     output.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert audit_files(policy, output, certificates).verdict.kinds == {Kind.WRONG_DIGEST: 1}
     (policy.parent / "secret").unlink()
-    verdict = audit_files(policy, output, certificates).verdict
-    assert verdict.clean
-    assert verdict.counts.recounted == 0
+    report = audit_files(policy, output, certificates)
+    assert report.verdict.clean
+    assert report.verdict.counts.recounted == 0
+    assert report.absent_key == policy.parent / "secret"
+    document = as_json(report)
+    assert document["uncompared"] == {"no-key": 2}
+    assert document["absent_key"] == str(policy.parent / "secret")
+    console = Console(markup=False, highlight=False, width=60, file=io.StringIO())
+    assert show(report, console) == 0
+    told = console.file.getvalue()
+    assert "contents were not compared with digests" in told
+    assert "  - 2 windows: no key was given" in told
+    assert f"  - output.digest_key_file is not there: {policy.parent / 'secret'}\n" in told
+    # The key may be given by itself.
+    key = policy.parent / "copy of the secret"
+    key.write_text(SECRET)
+    report = audit_files(policy, output, certificates, Wanted(keys=[key]))
+    assert report.verdict.kinds == {Kind.WRONG_DIGEST: 1}
+    assert report.verdict.uncompared == {}
+    with pytest.raises(SettingsError, match="no such key"):
+        audit_files(policy, output, certificates, Wanted(keys=[policy.parent / "no such key"]))
 
 
 @pytest.mark.parametrize("secret", [None, "too short", "x" * (64 * 1024 + 1)])

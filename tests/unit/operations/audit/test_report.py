@@ -11,6 +11,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from prometheus_client.parser import text_string_to_metric_families
 
+from stream_anon.audit.digests.comparing import Uncompared
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
 from stream_anon.operations.audit.auditing import audit_files, since_of
@@ -69,8 +70,10 @@ def test_the_report_as_json_fits_its_schema(
     assert report["pending"]["weaker"] == ["privacy.k was 4 and would fall to 3"]
 
 
-def test_every_kind_of_violation_has_a_name_in_the_schema() -> None:
+def test_every_kind_of_violation_and_every_reason_has_a_name_in_the_schema() -> None:
     assert _schema().schema["properties"]["kinds"]["propertyNames"]["enum"] == [name_of(kind) for kind in Kind]
+    reasons = _schema().schema["properties"]["uncompared"]["propertyNames"]["enum"]
+    assert reasons == [name_of(reason) for reason in Uncompared]
 
 
 def test_the_figures_are_read_by_prometheus(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,94 @@
+"""What is kept of windows that are not complete: all of it, and not more than a bound of it in memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.audit.digests.kept_lines import KeptLines, Spill, WindowLines
+from stream_anon.operations.audit.temporary_lines import TemporaryLines
+
+LINES = st.lists(
+    st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.binary(max_size=3).map(lambda x: x.hex().encode()))
+)
+
+
+@pytest.fixture
+def spill() -> Iterator[Spill]:
+    with TemporaryLines() as lines:
+        yield lines
+
+
+def _counted(lines: dict[bytes, list[bytes]]) -> dict[bytes, Counter[bytes]]:
+    return {published: Counter(own) for published, own in lines.items()}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), LINES | st.none()), max_size=20), st.sampled_from([0, 100, 300, 10**6])
+)
+def test_all_lines_of_a_window_come_back_once(
+    turns: list[tuple[int, list[tuple[bytes, bytes]] | None]], most: int
+) -> None:
+    """None takes a window's lines: they were added before in as many pieces as there were turns."""
+    with TemporaryLines() as spill:
+        kept = KeptLines(spill, most)
+        windows = [kept.window() for _ in range(3)]
+        expected = [defaultdict[bytes, list[bytes]](list) for _ in windows]
+        for number, lines in [*turns, (0, None), (1, None), (2, None)]:
+            if lines is not None:
+                windows[number].add([own for own, _ in lines], [line for _, line in lines])
+                for own, line in lines:
+                    expected[number][own].append(line)
+            else:
+                assert _counted(windows[number].taken()) == _counted(expected[number])
+                expected[number].clear()
+        assert spill.taken(0) == spill.taken(1) == spill.taken(2) == []
+
+
+def _fill(kept: KeptLines, windows: int) -> list[WindowLines]:
+    """Return windows of 100 records of a kilobyte each, added by tens as they come by turns."""
+    opened = [kept.window() for _ in range(windows)]
+    for turn in range(10):
+        for window in opened:
+            window.add([b"a", b"b"] * 5, [b"%d" % (turn * 10 + i) * 500 for i in range(10)])
+    return opened
+
+
+def _peak(kept: KeptLines, windows: int) -> int:
+    tracemalloc.start()
+    try:
+        opened = _fill(kept, windows)
+        for window in opened:
+            assert sum(map(len, window.taken().values())) == 100
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_incomplete_windows_need_no_more_memory_than_few(spill: Spill) -> None:
+    few, many = (_peak(KeptLines(spill, 2 * 2**20), windows) for windows in (30, 200))
+    assert many < few + 2**20 < 7 * 2**20
+    assert _peak(KeptLines(None), 200) > 18 * 2**20  # what they hold
+
+
+def test_memory_is_counted_anew_when_windows_are_taken() -> None:
+    puts: list[int] = []
+
+    class Noted(TemporaryLines):
+        def put(self, window: int, lines: object) -> None:
+            puts.append(window)
+
+    kept = KeptLines(Noted(), most=2_000)
+    for _ in range(50):  # windows one after another never fill the memory
+        window = kept.window()
+        window.add([b"a"], [b"x" * 1_000])
+        window.taken()
+    assert puts == []
+    kept.window().add([b"a"], [b"x" * 1_000])
+    kept.window().add([b"a"], [b"x" * 1_000])
+    assert puts == [50, 51]
