@@ -100,7 +100,6 @@ def whole_lattice(data: Path, repeats: int) -> list[dict[str, Any]]:
         lattice = built(attributes, rows)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        few = rows.take(slice(0, 10))
         found.append(
             {
                 "counts": "k and l" if sensitive else "k",
@@ -109,7 +108,6 @@ def whole_lattice(data: Path, repeats: int) -> list[dict[str, Any]]:
                 "milliseconds a node": 1000 * taken / lattice.shape.nodes,
                 "MB of histograms": lattice.histograms.nbytes / 1e6,
                 "MB at the most": peak / 1e6,
-                "seconds to take 10 rows away": seconds(lambda own=lattice, gone=few: own.take_away(gone)),  # type: ignore[misc]
             }
         )
     return found

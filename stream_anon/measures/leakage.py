@@ -134,12 +134,6 @@ def leakage(population: Population, attributes: Sequence[int]) -> float:
     return exposure(population, attributes).bits
 
 
-def leakage_given(population: Population, attributes: Sequence[int], disclosed: Sequence[int]) -> float:
-    """Return the bits that attributes leak beyond what disclosed ones have leaked: leak(A and D) - leak(D)."""
-    together = tuple(dict.fromkeys((*disclosed, *attributes)))
-    return max(0.0, leakage(population, together) - leakage(population, disclosed))
-
-
 def leakage_after(population: Population, boxes: Boxes, attributes: Sequence[int], suppressed: int = 0) -> float:
     """Return the bits that some attributes leak to who holds the release; see `Boxes.matches` for the cost.
 

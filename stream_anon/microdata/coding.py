@@ -92,17 +92,12 @@ class RecordCoder:
 
     def __init__(self, policy: Policy) -> None:
         self._attributes = policy.attributes
-        self._paths = tuple(attribute.path for attribute in policy.attributes)
         self._individual = -1 if policy.individual == EVERY_RECORD else policy.index[policy.individual]
         self._steps = policy.normalize
         self._diverse = {name: diversity.ordered for name, diversity in policy.diversity.items()}
         self._nulls = policy.null_values
         self._coercing = [i for i, attribute in enumerate(policy.attributes) if attribute.coerce]
         self.coerced = 0
-
-    def code_object(self, record: Mapping[str, object]) -> CodedRecord | Misfit:
-        """Code a decoded record, nested as its attributes' paths say."""
-        return self.code([find(record, path) for path in self._paths])
 
     def code(self, values: Sequence[object]) -> CodedRecord | Misfit:
         """Code the values of all declared attributes in policy order, None for what is missing.

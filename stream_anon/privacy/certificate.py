@@ -377,11 +377,6 @@ def join_parts(parts: Sequence[Certificate]) -> Certificate:
     )
 
 
-def read_certificate(parts: Sequence[bytes]) -> Certificate:
-    """Return the certificate that `certificate_parts` wrote; `CertificateError` if it could not have."""
-    return join_parts([read_part(part) for part in parts])
-
-
 _Item: TypeAlias = CertifiedRange | CertifiedClass
 
 _DECODER = msgspec.json.Decoder(Certificate, strict=True)

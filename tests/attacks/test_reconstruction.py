@@ -15,10 +15,11 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
-from stream_anon.microdata.coding import BatchBuilder, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder
 from tests.attacks.conftest import Measured
 from tests.attacks.town import ILLNESSES, Person, share, town_policy, townspeople
 from tests.support.driver import CITIES, Driver
+from tests.support.object_coder import ObjectCoder
 
 PEOPLE, RELEASES, TURNS = 1000, 10, 60
 POLICY = town_policy(distinct_l=3)
@@ -27,7 +28,7 @@ KEY = DrawsKey(bytes(range(32)))
 
 def classes_of_people(people: Sequence[Person], key: DrawsKey, order: NDArray[np.intp]) -> NDArray[np.int32]:
     """Return the class of each person in a release of all of them, who came in this order; int32[n]."""
-    coder, builder = RecordCoder(POLICY), BatchBuilder(POLICY, 0)
+    coder, builder = ObjectCoder(POLICY), BatchBuilder(POLICY, 0)
     for place, person in enumerate(order.tolist()):
         builder.add(coder.code_object(people[person]), place)
     engine = Engine(POLICY, draws=np.random.default_rng(0), partitioner=WholeTable)

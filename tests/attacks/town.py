@@ -18,7 +18,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
-from stream_anon.microdata.coding import BatchBuilder, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -26,6 +26,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, EngineChoice, Policy, WindowLimits
 from stream_anon.microdata.release import Release
 from stream_anon.settings.model import EngineSettings
+from tests.support.object_coder import ObjectCoder
 
 QUARTERS = {
     "north": {"hill": ["h1", "h2", "h3"], "lake": ["l1", "l2"]},
@@ -101,7 +102,7 @@ class Service:
 
     def __init__(self, policy: Policy, seed: int = 0) -> None:
         self.policy = policy
-        self._coder = RecordCoder(policy)
+        self._coder = ObjectCoder(policy)
         self._engine = Engine(policy, draws=np.random.default_rng(seed))
         self._engine.open(0, 0)
         self._closer = Closer(policy)

@@ -16,7 +16,7 @@ from stream_anon.formats.codecs import FORMATS as SHIPPED
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind
 from stream_anon.microdata.attributes import Missing, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
-from stream_anon.microdata.coding import CodedRecord, RecordCoder
+from stream_anon.microdata.coding import CodedRecord
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.payload import joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
@@ -26,6 +26,7 @@ from stream_anon.ports import Codec
 from tests.conformance.formats import FORMATS
 from tests.support import hostile
 from tests.support.effort import examples
+from tests.support.object_coder import ObjectCoder
 from tests.support.shapes import shaped_record
 
 POLICIES = [
@@ -192,7 +193,7 @@ def test_records_are_judged_each_by_itself(name: str, data: st.DataObject, which
 def test_a_record_that_can_be_read_means_what_the_policy_says(
     name: str, given_records: list[dict[str, Any]], which: int
 ) -> None:
-    form, coder = FORMATS[name], RecordCoder(POLICIES[which])
+    form, coder = FORMATS[name], ObjectCoder(POLICIES[which])
     texts = [form.write(record) for record in given_records]
     expected = []
     for text in texts:

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from stream_anon.formats.writing.passing import Spans
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Reason
-from stream_anon.microdata.coding import CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.coding import CodedRecord, Misfit
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from tests.conformance.test_codecs import release_of
 from tests.fuzz.cases import Fault, Kind, Limits
 from tests.fuzz.poison import FILLS, poisoned
+from tests.support.object_coder import ObjectCoder
 from tests.support.shapes import shaped_record
 
 SOURCE = 3
@@ -198,7 +199,7 @@ def _only(batch: CodedBatch, row: int) -> CodedBatch:
 def _check_meaning(reader: Reader, values: Values, batch: CodedBatch) -> None:
     """Compare what records mean with the reference, coded one by one."""
     assert reader.means is not None
-    coder = RecordCoder(reader.policy)
+    coder = ObjectCoder(reader.policy)
     row_of = {offset: row for row, offset in enumerate(batch.offsets.tolist())}
     reasons = dict(zip(batch.rejects.offsets.tolist(), batch.rejects.reasons.tolist(), strict=True))
     at_fault = dict(zip(batch.rejects.offsets.tolist(), batch.rejects.attributes.tolist(), strict=True))
@@ -234,7 +235,7 @@ def _check_meaning(reader: Reader, values: Values, batch: CodedBatch) -> None:
 
 
 def _wanted(
-    coder: RecordCoder, means: Callable[[bytes | None], Any], value: bytes | None
+    coder: ObjectCoder, means: Callable[[bytes | None], Any], value: bytes | None
 ) -> CodedRecord | Misfit | Reason | None:
     """Return what the reference says of a value; None if it is no record, or none that is an object."""
     try:

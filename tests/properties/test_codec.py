@@ -20,13 +20,14 @@ from stream_anon.formats.json.single_reading import SingleReader
 from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
-from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.texts import Texts
 from tests.support import hostile
 from tests.support.effort import examples
+from tests.support.object_coder import ObjectCoder
 
 BROAD = [hostile.broad_policy(missing, unknown) for missing in Missing for unknown in Unknown]
 PLAIN = [hostile.plain_policy(missing, unknown) for missing in Missing for unknown in Unknown]
@@ -172,7 +173,7 @@ def test_a_single_look_reads_json_as_the_standard_library_does(which: int, recor
     if _has_what_json_forbids(plain):
         assert isinstance(result, Misfit)
     else:
-        assert repr(result) == repr(RecordCoder(POLICIES[which]).code_object(plain))
+        assert repr(result) == repr(ObjectCoder(POLICIES[which]).code_object(plain))
 
 
 def _has_what_json_forbids(value: Any) -> bool:

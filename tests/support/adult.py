@@ -14,13 +14,14 @@ from stream_anon.engine.engine import Engine
 from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.coding import BatchBuilder, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.microdata.release import Release
 from tests.support.data import shared_data
+from tests.support.object_coder import ObjectCoder
 
 QUASI_IDENTIFIERS = (
     "sex",
@@ -65,7 +66,7 @@ def adult_records() -> tuple[dict[str, str | int], ...]:
 def adult_batch(policy: Policy, first: int = 0, count: int | None = None) -> CodedBatch:
     """Return records of the file as a batch of source 0; its payload is what passes."""
     records = adult_records()[first : None if count is None else first + count]
-    coder, builder = RecordCoder(policy), BatchBuilder(policy, 0)
+    coder, builder = ObjectCoder(policy), BatchBuilder(policy, 0)
     for offset, record in enumerate(records):
         builder.add(coder.code_object(record), first + offset)
     return builder.build(numbers=first)

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
-from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit
 from stream_anon.microdata.output.members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
+from tests.support.object_coder import ObjectCoder
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
@@ -37,7 +38,7 @@ class MsgpackCodec:
         self._policy = policy
         self._members = members_of(policy.published, policy.shape)
         self._most = max_record_bytes
-        self._coder = RecordCoder(policy)
+        self._coder = ObjectCoder(policy)
         self._numbers = 0 if policy.individual == EVERY_RECORD else None
 
     async def open(self) -> None:

@@ -27,7 +27,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, Release, Suppression
-from stream_anon.privacy.certificate import CertificateFrame
+from stream_anon.privacy.certificate import Certificate, CertificateFrame, join_parts, read_part
 
 Record = Mapping[str, Any]
 
@@ -170,6 +170,11 @@ def frame_of(
 
 
 _Published = tuple[int, int, Any, float]
+
+
+def read_certificate(parts: Sequence[bytes]) -> Certificate:
+    """Return the certificate that `certificate_parts` wrote; `CertificateError` if it could not have."""
+    return join_parts([read_part(part) for part in parts])
 
 
 def _publish(qi: QuasiIdentifier, values: Sequence[object]) -> _Published:

@@ -17,7 +17,8 @@ from stream_anon.formats.tables.csv_files import CsvReader
 from stream_anon.formats.tables.json_lines import JsonLinesReader
 from stream_anon.library import Anonymizer, Policy
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.coding import BatchBuilder, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder
+from tests.support.object_coder import ObjectCoder
 from tests.support.policies import write_policy
 
 STEPS = ["nfkc", "casefold", "strip", "uuid", "digits"]
@@ -35,7 +36,7 @@ RECORDS = [
 
 
 def _by_hand(policy: Policy, records: list[dict[str, Any]]) -> CodedBatch:
-    builder, coder = BatchBuilder(policy, 0), RecordCoder(policy)
+    builder, coder = BatchBuilder(policy, 0), ObjectCoder(policy)
     for number, record in enumerate(records):
         builder.add(coder.code_object(record), number)
     return builder.build()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.budget import allow, left_of
-from stream_anon.clustering.forest.arriving.laid_line import LaidLine, Line, lay_line
+from stream_anon.clustering.forest.arriving.laid_line import Line, lay_line
 from stream_anon.clustering.forest.arriving.open_forest import OpenForest
 from stream_anon.clustering.forest.classes import Classes, name_owners
 from stream_anon.clustering.forest.line.cut_sets import cut
@@ -89,7 +89,7 @@ class Forest(FromScratch):
     @property
     def arrival_matters(self) -> bool:
         """Whether a line was laid before the last row came."""
-        return self.trees() is not None
+        return self._open is not None and self._open.has_line()
 
     def add(self, rows: Columns, outlook: Outlook = UNKNOWN) -> None:
         """Take rows into the open window; O(q) a row."""
@@ -108,13 +108,6 @@ class Forest(FromScratch):
         if self._open is None or not self._book.settled:
             return None
         return self._open.preparation(permuted(self._book.table, self._attributes))
-
-    def trees(self) -> LaidLine | None:
-        """Return the open forest with the line through it, for tests and debuggers alone; None before its mark.
-
-        It must not reach users of the service: they would learn whether records like a planted one are there.
-        """
-        return None if self._open is None else self._open.trees()
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the structure is broken."""

@@ -20,7 +20,7 @@ from stream_anon.clustering.k_forest.trees import NOTHING, Trees, join, plant
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.model import CostModel
 
-MOST_ROWS = 1_200  # the matching is dense: 1,000 rows take 60 MB and seconds, more the cube of it
+MOST_ROWS = 1_200  # time grows with the cube of the rows at worst, memory with their square
 _UNITS = 2.0**40
 
 

@@ -61,13 +61,6 @@ class TupleKeys:
         rises: NDArray[np.int64] = ((step - np.arange(len(step))) * stride)[digit]
         return rises
 
-    def beginnings(self, keys: Keys, places: int) -> Keys:
-        """Return the keys of only the first attributes; at least one."""
-        word, stride = self.words[places - 1], self.strides[places - 1]
-        begun = keys[: word + 1].copy()
-        begun[word] //= stride
-        return begun
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
@@ -102,11 +95,6 @@ class Members:
         if not len(self.groups):
             return self
         return Members.of(group_of[:, self.groups].ravel(), np.tile(self.items, len(group_of)), self.span)
-
-    def within(self, kept: NDArray[np.bool_]) -> Members:
-        """Return the pairs of the groups that are kept, which are numbered anew."""
-        stay = kept[self.groups]
-        return Members((np.cumsum(kept) - 1)[self.groups[stay]], self.items[stay], self.span)
 
     def counts(self, groups: int) -> NDArray[np.int64]:
         """Return how many things each group holds."""
@@ -186,16 +174,6 @@ class GroupTable:
             tuple(each.merged_at_once(group_of) for each in self.values),
         )
 
-    def within(self, kept: NDArray[np.bool_]) -> GroupTable:
-        """Return only the groups that are marked, bool[g]."""
-        return GroupTable(
-            np.ascontiguousarray(self.keys[:, kept]),
-            self.records[kept],
-            self.settled[kept],
-            self.roaming.within(kept),
-            tuple(each.within(kept) for each in self.values),
-        )
-
     def sizes(self) -> NDArray[np.int64]:
         """Return the number of individuals in each group."""
         if not len(self.roaming.groups):
@@ -232,16 +210,6 @@ def _order(keys: Keys) -> NDArray[np.intp] | None:
         only = keys[0]
         return None if (only[1:] >= only[:-1]).all() else np.argsort(only)
     return np.lexsort(keys[::-1])
-
-
-def marked(keys: Keys, among: Keys) -> NDArray[np.bool_]:
-    """Return for each key whether it is one of `among`; bool[g]."""
-    if len(keys) == 1:
-        return np.isin(keys[0], among[0])
-    both = np.concatenate([keys, among], axis=1)
-    _, numbers = np.unique(both, axis=1, return_inverse=True)
-    numbers = numbers.ravel()
-    return np.isin(numbers[: keys.shape[1]], numbers[keys.shape[1] :])
 
 
 def numbered(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:

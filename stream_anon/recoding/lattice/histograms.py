@@ -92,12 +92,6 @@ class Histograms:
         starts = np.searchsorted(keys, self._first)
         return starts, (keys >> _VALUE_BITS) & MOST_SIZE, keys & MOST_VALUES, records
 
-    def changed(self, keys: NDArray[np.int64], records: NDArray[np.int64]) -> Histograms:
-        """Return the histograms after entries were added, and taken away where `records` is negative."""
-        return Histograms(
-            len(self._starts) - 1, np.concatenate([self.keys, keys]), np.concatenate([self.records, records])
-        )
-
     def _below(self, l: int) -> NDArray[np.int64]:  # noqa: E741 - the letter of the paper
         """Return running sums over the records in groups of fewer than l values."""
         if l not in self._poor:
@@ -108,7 +102,7 @@ class Histograms:
 
 
 def aggregated(keys: NDArray[np.int64], records: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys ascending, each once, with the sum of its records; those of no records are left out."""
+    """Return the keys ascending, each once, with the sum of its records."""
     if not len(keys):
         return keys.astype(np.int64), records.astype(np.int64)
     order = np.argsort(keys)
@@ -117,8 +111,7 @@ def aggregated(keys: NDArray[np.int64], records: NDArray[np.int64]) -> tuple[NDA
     if not new.all():
         sums = np.add.reduceat(sums, np.flatnonzero(new))
         keys = keys[new]
-    there = sums != 0
-    return (keys, sums) if there.all() else (keys[there], sums[there])
+    return keys, sums
 
 
 def _running(records: NDArray[np.int64]) -> NDArray[np.int64]:

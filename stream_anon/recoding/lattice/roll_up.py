@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.recoding.lattice.groups import GroupTable, Members, TupleKeys, numbered
 from stream_anon.recoding.lattice.levels import AttributeLevels
-from stream_anon.recoding.lattice.rows import RowBag
+from stream_anon.recoding.lattice.rows import Rows
 
 
 class RollUp:
@@ -37,23 +37,23 @@ class RollUp:
             [levels[place].step(level) for level in range(1, levels[place].height + 1)] for place in self.order
         ]
 
-    def bottom(self, bag: RowBag) -> GroupTable:
-        """Return the groups of the bottom."""
-        places = [self.levels[place].places(bag.codes[place].astype(np.int32)) for place in self.order]
+    def bottom(self, rows: Rows) -> GroupTable:
+        """Return the groups of the bottom; O(n log n)."""
+        places = [self.levels[place].places(rows.codes[place]) for place in self.order]
         nodes = np.array(
             [self.levels[own].nodes[0][found] for own, found in zip(self.order, places, strict=True)], np.int64
         )
         keys = self.keys.write(nodes)
         tuples, group = numbered(keys)
-        people = np.unique(bag.individuals, return_inverse=True)[1].astype(np.int64)
+        people = np.unique(rows.individuals, return_inverse=True)[1].astype(np.int64)
         pairs = Members.of(group, people, int(people.max(initial=0)) + 1)
         settled = np.bincount(pairs.items, minlength=pairs.span)[pairs.items] == 1
         return GroupTable(
             tuples,
-            np.bincount(group, bag.counts, tuples.shape[1]).astype(np.int64),
+            np.bincount(group, minlength=tuples.shape[1]),
             np.bincount(pairs.groups[settled], minlength=tuples.shape[1]),
             Members(pairs.groups[~settled], pairs.items[~settled], pairs.span),
-            tuple(_values(group, row) for row in bag.sensitive),
+            tuple(_values(group, row) for row in rows.sensitive),
         )
 
     def raised(self, table: GroupTable, place: int, step: NDArray[np.int64]) -> GroupTable:

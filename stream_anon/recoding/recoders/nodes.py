@@ -11,7 +11,7 @@ from stream_anon.measures.distance import every_level, published_levels, relativ
 from stream_anon.recoding.lattice.groups import GroupTable
 from stream_anon.recoding.lattice.levels import AttributeLevels
 from stream_anon.recoding.lattice.roll_up import RollUp
-from stream_anon.recoding.lattice.rows import RowBag, Rows
+from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.lattice.shape import Shape
 from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
 
@@ -42,7 +42,7 @@ class Nodes:
         self._most_suppressed = asked.most_suppressed
         self._roll_up = RollUp(levels)
         bottom = (0,) * len(levels)
-        self._kept: dict[Vector, GroupTable] = {bottom: self._roll_up.bottom(RowBag.of(rows))}
+        self._kept: dict[Vector, GroupTable] = {bottom: self._roll_up.bottom(rows)}
         self._bottom = bottom
         self._suppressed: dict[Vector, int] = {}
         self.counted = 0

@@ -13,7 +13,7 @@ from stream_anon.adapters import second_process
 from stream_anon.adapters.second_process import compile_in_two
 from tests.support.data import ROOT
 
-_DEAR = ("repair", "resplit_pass", "swap_pass", "split_large", "peel_pass", "cut_line", "grow_forest")
+_DEAR = ("repair", "resplit_pass", "_swap", "split_large", "peel_pass", "cut_line", "grow_forest")
 _HALVES = """
 import sys
 from numba.core import event

@@ -15,8 +15,8 @@ from stream_anon.audit.findings import Findings
 from stream_anon.audit.ranges import Ranges
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind, Life, Removed, Violation
-from stream_anon.privacy.certificate import Certificate, CertifiedRange, certificate_parts, read_certificate
-from tests.support.releases import frame_of, release_of, ward_people, ward_policy
+from stream_anon.privacy.certificate import Certificate, CertifiedRange, certificate_parts
+from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 
 POLICY = ward_policy()
 

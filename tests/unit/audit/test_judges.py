@@ -24,10 +24,9 @@ from stream_anon.privacy.certificate import (
     AskedSpread,
     Certificate,
     certificate_parts,
-    read_certificate,
 )
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, read_document_part
-from tests.support.releases import frame_of, release_of, ward_people, ward_policy
+from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 
 GIVEN = ward_policy()
 OTHERS = [ward_policy(k=k) for k in range(4, 10)]

@@ -19,7 +19,7 @@ from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.window import SealedWindow
 from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.coding import BatchBuilder, RecordCoder
+from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.settings.loading import parse_settings
@@ -27,6 +27,7 @@ from stream_anon.settings.policy_file import build_policy
 from tests.attacks.town import town_policy, townspeople
 from tests.support.data import ROOT
 from tests.support.effort import examples
+from tests.support.object_coder import ObjectCoder
 
 KEY, OTHER = DrawsKey(b"a key of 32 bytes, kept secretly"), DrawsKey(b"another key that is long enough.")
 SOURCES = 3
@@ -70,7 +71,7 @@ def policy_of(engine: Mapping[str, Any], asked: Mapping[str, Any]) -> Policy:
 
 def window_of(policy: Policy, arrived: Sequence[Arrived], pieces: int = 2) -> SealedWindow:
     """Return the window of records that came in some pieces; offsets count within each source."""
-    engine, coder = Engine(policy, draws=np.random.default_rng(0), partitioner=WholeTable), RecordCoder(policy)
+    engine, coder = Engine(policy, draws=np.random.default_rng(0), partitioner=WholeTable), ObjectCoder(policy)
     offsets = [0] * SOURCES
     for source in range(SOURCES):
         engine.open(source, 0)
@@ -172,7 +173,7 @@ def test_each_row_keeps_its_place_and_its_time() -> None:
 def test_a_window_without_a_row_is_drawn_for_too() -> None:
     engine = Engine(town_policy(), draws=np.random.default_rng(0), partitioner=WholeTable)
     engine.open(0, 0)
-    coder, builder = RecordCoder(town_policy()), BatchBuilder(town_policy(), 0)
+    coder, builder = ObjectCoder(town_policy()), BatchBuilder(town_policy(), 0)
     builder.add(coder.code_object({**townspeople(1)[0], "age": 1000}), 0)
     engine.add(builder.build(None), 0.0)
     window = engine.seal(1.0)

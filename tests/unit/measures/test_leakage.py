@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stream_anon.measures.boxes import Boxes, boxes_of
-from stream_anon.measures.leakage import Population, exposure, leakage, leakage_after, leakage_given
+from stream_anon.measures.leakage import Population, exposure, leakage, leakage_after
 from stream_anon.microdata.attributes import Publication, QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -96,14 +96,6 @@ def test_more_attributes_never_leak_less(seed: int) -> None:
         for larger in SETS:
             if set(smaller) <= set(larger):
                 assert leakage(people, smaller) <= leakage(people, larger) + 1e-12
-
-
-def test_bits_that_are_known_already_are_not_leaked_again() -> None:
-    people = Population(np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]], np.int32))
-    assert leakage_given(people, [1], [0]) == 0.0
-    assert leakage_given(people, [2], [0]) == 1.0
-    assert leakage_given(people, [0], [0]) == 0.0
-    assert leakage_given(people, [0, 2], []) == leakage(people, [0, 2]) == 2.0
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -13,13 +13,13 @@ from stream_anon.microdata.coding import (
     BatchBuilder,
     CodedRecord,
     Misfit,
-    RecordCoder,
     find,
     individual_key,
 )
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.sensitive_keys import sensitive_keys
+from tests.support.object_coder import ObjectCoder
 
 POLICY = Policy(
     (
@@ -35,7 +35,7 @@ POLICY = Policy(
 
 
 def code(**fields: Any) -> CodedRecord | Misfit:
-    return RecordCoder(POLICY).code_object({"id": "p", "a": {"age": 3}, "note": "x", "n": 1} | fields)
+    return ObjectCoder(POLICY).code_object({"id": "p", "a": {"age": 3}, "note": "x", "n": 1} | fields)
 
 
 def test_a_record_that_fits_is_taken_apart_by_attribute() -> None:

@@ -27,10 +27,9 @@ from stream_anon.privacy.certificate import (
     certificate_digest,
     certificate_parts,
     join_parts,
-    read_certificate,
     read_part,
 )
-from tests.support.releases import frame_of, release_of, ward_people, ward_policy
+from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 
 ADDED_BY_VERSION_2 = {"revision", "missing", "accepted", "promises", "individual", "terms"}
 

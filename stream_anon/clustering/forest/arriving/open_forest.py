@@ -202,13 +202,10 @@ class OpenForest:
             standing = self._with_block(mark, self._codes[:end], standing, self._line)
         return standing
 
-    def trees(self) -> LaidLine | None:
-        """Return the line with the trees it was laid from, for tests and debuggers alone.
-
-        It must not reach users of the service: they would learn whether records like a planted one are there.
-        """
+    def has_line(self) -> bool:
+        """Return whether a line was laid through the first rows."""
         self.adopt()
-        return self._line
+        return self._line is not None
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the open forest is broken."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.split import sort_places
-from stream_anon.clustering.forest.refining.swap_sets import swap_sets
+from stream_anon.clustering.forest.refining.swap import swap_sets
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
@@ -39,7 +39,7 @@ def refine_sets(
     widest = int((model.domain * (model.share > 0)).max()) + 2
     resplit_sets(codes, rows, ends, model, rules, np.zeros((codes.shape[1], widest), np.int64))
     for _ in range(swaps):
-        swap_sets(codes, rows, ends, model, rules, np.zeros((2, codes.shape[1], widest), np.int32))
+        swap_sets(codes, rows, ends, model, rules)
 
 
 @kernel

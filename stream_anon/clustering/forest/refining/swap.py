@@ -1,4 +1,10 @@
-"""REFINE, second part: border rows move to the neighbouring class or change places with one of its."""
+"""REFINE, second part: border rows move to the neighbouring class or change places with one of its.
+
+::
+
+    a b │ c      d │ e f      d lies at the border of the left class: it moves to the right one, or changes
+    └──── left ────┘ └ right  places with a border row there, whatever is cheapest
+"""
 
 from __future__ import annotations
 
@@ -7,15 +13,19 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.budget import is_spent
 from stream_anon.clustering.copying import copy_to
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.refining.pair import (
+    LITTLE,
+    NOBODY,
+    Pair,
+    cost_after,
+    forget,
+    look_at,
+    new_pair,
+)
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
-from stream_anon.compiled import constant, kernel
-from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.compiled import bare_inlined, kernel
 from stream_anon.privacy.costs.model import CostModel
-
-_LITTLE = 1e-9
-NOBODY = constant(-1)
 
 
 @kernel
@@ -52,36 +62,78 @@ def stays_legal(
     return is_legal(trial[:border], rules) and is_legal(trial[border:], rules)
 
 
-@kernel
+@bare_inlined
+def _loss_moved(pair: Pair, counts: NDArray[np.int32] | None, side: int, b: int, best: float) -> float:
+    """Return the loss of both classes after border row `b` of one joined the other; inf where it exceeds `best`."""
+    far = 1 - side
+    left = (pair.size[side] - 1) * pair.without[side, b]
+    if left + (pair.size[far] + 1) * pair.cost[far] >= best:
+        return np.inf
+    row = pair.rows[pair.border[side, b]]
+    joined = 0.0
+    for j in range(pair.codes.shape[1]):
+        joined += cost_after(pair, counts, far, j, NOBODY, pair.codes[row, j])
+    return float(left + (pair.size[far] + 1) * joined)
+
+
+@bare_inlined
+def _loss_exchanged(pair: Pair, counts: NDArray[np.int32] | None, side: int, b: int, d: int, best: float) -> float:
+    """Return the loss after border row `b` of a class and `d` of the other changed places; inf from `best` on."""
+    if pair.size[side] * pair.without[side, b] + pair.size[1 - side] * pair.without[1 - side, d] >= best:
+        return np.inf
+    one = pair.rows[pair.border[side, b]]
+    other = pair.rows[pair.border[1 - side, d]]
+    # The second class costs at least what it does without the row that leaves it.
+    rest = pair.size[1 - side] * pair.without[1 - side, d]
+    total = 0.0
+    for turn in range(2):
+        own = side if turn == 0 else 1 - side
+        gone = one if turn == 0 else other
+        come = other if turn == 0 else one
+        bound = (best - rest - total) / pair.size[own]
+        rest = 0.0
+        cost = 0.0
+        for j in range(pair.codes.shape[1]):
+            cost += cost_after(pair, counts, own, j, pair.codes[gone, j], pair.codes[come, j])
+            if cost >= bound:
+                return np.inf
+        total += cost * pair.size[own]
+    return total
+
+
 def swap_pass(
     codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
 ) -> int:
     """Move or exchange border rows between neighbours where that is cheaper; return how many pairs changed.
 
-    A border row alone holds an end of its class's box: the class becomes cheaper without it. It moves to the other
-    class if its own stays large enough, or changes places with a border row of the other. Arguments are those of
-    `resplit_pass`.
+    A class that a row leaves must stay large enough. Arguments are those of `resplit_pass`. A published set counts
+    as the interval around it: see `swap_sets`.
     """
-    q = codes.shape[1]
-    k = rules.k
-    starts = np.empty(q, np.uint64)
-    widths = np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
-    table = model.table
+    return _swap(codes, rows, ends, model, rules, None)
+
+
+def swap_sets(
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
+) -> int:
+    """Do as `swap_pass`, with the cost of the values that occur where sets are published."""
+    widest = int((model.domain * (model.share > 0)).max()) + 2
+    return _swap(codes, rows, ends, model, rules, np.zeros((2, codes.shape[1], widest), np.int32))
+
+
+@kernel
+def _swap(
+    codes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    model: CostModel,
+    rules: Rules,
+    counts: NDArray[np.int32] | None,
+) -> int:
+    """Do as `swap_pass`; see `pair` for the counts, which are all zero."""
+    pair = new_pair(codes, rows, model, 2 * codes.shape[1] if counts is None else len(rows))
     changed = 0
     room = np.empty(0, np.int64)
-    # Of either class: the ends of its box, and the box's ends without the row that alone holds one.
-    least = np.empty((2, q), np.int32)
-    second = np.empty((2, q), np.int32)
-    most = np.empty((2, q), np.int32)
-    before = np.empty((2, q), np.int32)
-    own = np.empty((2, q), np.float64)
-    border = np.empty((2, 2 * q), np.int64)  # places in `rows`
-    without = np.empty((2, 2 * q), np.float64)  # what the class would cost without that row
-    borders = np.empty(2, np.int64)
-    cost_of = np.empty(2, np.float64)
-    size = np.empty(2, np.int64)
-    slot = 0  # of the left class; that of the right one is the other
+    near = 0  # the left class in `pair`; the right one is the other
     known = False  # whether the left class has been looked at, as the right one of the pair before
     start = 0
     for c in range(len(ends) - 1):
@@ -89,143 +141,40 @@ def swap_pass(
             break
         middle = ends[c]
         stop = ends[c + 1]
-        for turn in range(1 if known else 0, 2):
-            side = slot if turn == 0 else 1 - slot
-            first = start if turn == 0 else middle
-            last = middle if turn == 0 else stop
-            size[side] = last - first
-            for j in range(q):
-                least[side, j] = codes[rows[first], j]
-                most[side, j] = least[side, j]
-                second[side, j] = 2147483647
-                before[side, j] = -1
-            for i in range(first + 1, last):
-                row = rows[i]
-                for j in range(q):
-                    code = codes[row, j]
-                    second[side, j] = min(second[side, j], max(least[side, j], code))
-                    least[side, j] = min(least[side, j], code)
-                    before[side, j] = max(before[side, j], min(most[side, j], code))
-                    most[side, j] = max(most[side, j], code)
-            cost_of[side] = 0.0
-            for j in range(q):
-                if j < tabled:
-                    own[side, j] = table[cell(starts[j], widths[j], least[side, j], most[side, j])]
-                else:
-                    own[side, j] = interval_cost(model, j, least[side, j], most[side, j])
-                cost_of[side] += own[side, j]
-            kept = 0
-            for j in range(q):
-                if least[side, j] == most[side, j]:
-                    continue
-                for way in range(2):
-                    if (second[side, j] == least[side, j]) if way == 0 else (before[side, j] == most[side, j]):
-                        continue
-                    code = least[side, j] if way == 0 else most[side, j]
-                    place = first
-                    while codes[rows[place], j] != code:
-                        place += 1
-                    found = False
-                    for other in range(kept):
-                        found = found or border[side, other] == place
-                    if found:
-                        continue
-                    border[side, kept] = place
-                    kept += 1
-            borders[side] = kept
-            kept = 0
-            for b in range(borders[side]):
-                row = rows[border[side, b]]
-                saved = 0.0
-                for j in range(q):
-                    code = codes[row, j]
-                    low = second[side, j] if code == least[side, j] else least[side, j]
-                    high = before[side, j] if code == most[side, j] else most[side, j]
-                    if low > least[side, j] or high < most[side, j]:
-                        if j < tabled:
-                            saved += own[side, j] - table[cell(starts[j], widths[j], low, high)]
-                        else:
-                            saved += own[side, j] - interval_cost(model, j, low, high)
-                if saved > _LITTLE:
-                    border[side, kept] = border[side, b]
-                    without[side, kept] = cost_of[side] - saved
-                    kept += 1
-            borders[side] = kept
-        best = size[0] * cost_of[0] + size[1] * cost_of[1] - _LITTLE
-        mover = NOBODY
-        partner = NOBODY
+        if not known:
+            look_at(pair, counts, near, start, middle)
+        look_at(pair, counts, 1 - near, middle, stop)
         pool = rows[start:stop]
         if stop - start > len(room):
             room = np.empty(2 * (stop - start), np.int64)
+        best = pair.size[0] * pair.cost[0] + pair.size[1] * pair.cost[1] - LITTLE
+        mover = NOBODY
+        partner = NOBODY
         for turn in range(2):
-            side = slot if turn == 0 else 1 - slot
-            far = 1 - side
-            if size[side] <= k:
-                continue
-            for b in range(borders[side]):
-                row = rows[border[side, b]]
-                left = (size[side] - 1) * without[side, b]
-                if left + (size[far] + 1) * cost_of[far] >= best:
-                    continue
-                joined = 0.0
-                for j in range(tabled):
-                    low = min(codes[row, j], least[far, j])
-                    high = max(codes[row, j], most[far, j])
-                    joined += table[cell(starts[j], widths[j], low, high)]
-                for j in range(tabled, q):
-                    low = min(codes[row, j], least[far, j])
-                    high = max(codes[row, j], most[far, j])
-                    joined += interval_cost(model, j, low, high)
-                total = left + (size[far] + 1) * joined
-                if total < best and (
-                    rules.each_once
-                    or stays_legal(pool, middle - start, border[side, b] - start, NOBODY, room, rules)
+            side = near if turn == 0 else 1 - near
+            for b in range(pair.borders[side] if pair.size[side] > rules.k else 0):
+                place = pair.border[side, b] - start
+                loss = _loss_moved(pair, counts, side, b, best)
+                if loss < best and (
+                    rules.each_once or stays_legal(pool, middle - start, place, NOBODY, room, rules)
                 ):
-                    best = total
-                    mover = border[side, b]
-                    partner = NOBODY
-        for b in range(borders[slot]):
-            for d in range(borders[1 - slot]):
-                if size[slot] * without[slot, b] + size[1 - slot] * without[1 - slot, d] >= best:
-                    continue
-                # The second class costs at least what it does without the row that leaves it.
-                rest = size[1 - slot] * without[1 - slot, d]
-                total = 0.0
-                for turn in range(2):
-                    side = slot if turn == 0 else 1 - slot
-                    gone = rows[border[slot, b] if turn == 0 else border[1 - slot, d]]
-                    come = rows[border[1 - slot, d] if turn == 0 else border[slot, b]]
-                    bound = (best - rest - total) / size[side]
-                    rest = 0.0
-                    cost = 0.0
-                    for j in range(q):
-                        low = second[side, j] if codes[gone, j] == least[side, j] else least[side, j]
-                        high = before[side, j] if codes[gone, j] == most[side, j] else most[side, j]
-                        low = min(low, codes[come, j])
-                        high = max(high, codes[come, j])
-                        if j < tabled:
-                            cost += table[cell(starts[j], widths[j], low, high)]
-                        else:
-                            cost += interval_cost(model, j, low, high)
-                        if cost >= bound:
-                            break
-                    total += cost * size[side]
-                    if cost >= bound:
-                        total = np.inf
-                        break
-                if total < best and (
-                    rules.each_once
-                    or stays_legal(
-                        pool, middle - start, border[slot, b] - start, border[1 - slot, d] - start, room, rules
-                    )
-                ):
-                    best = total
-                    mover = border[slot, b]
-                    partner = border[1 - slot, d]
+                    best = loss
+                    mover = place
+        for b in range(pair.borders[near]):
+            for d in range(pair.borders[1 - near]):
+                one = pair.border[near, b] - start
+                other = pair.border[1 - near, d] - start
+                loss = _loss_exchanged(pair, counts, near, b, d, best)
+                if loss < best and (rules.each_once or stays_legal(pool, middle - start, one, other, room, rules)):
+                    best = loss
+                    mover = one
+                    partner = other
         known = mover < 0
-        if mover >= 0:
+        forget(pair, counts, near, start, middle)
+        if not known:
+            forget(pair, counts, 1 - near, middle, stop)
+            ends[c] += move_row(pool, middle - start, mover, partner)
             changed += 1
-            ends[c] += move_row(rows, middle, mover, partner)
         start = ends[c]
-        slot = 1 - slot
+        near = 1 - near
     return changed
