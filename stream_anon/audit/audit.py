@@ -253,7 +253,7 @@ class Audit:
         return Verdict(
             violations=self._findings.listed(),
             more=self._findings.more,
-            counts=Counts(partitions=partitions, **self._seen),
+            counts=Counts(partitions=partitions, lost=self._ranges.lost, **self._seen),
             checked=CHECKED,
             trusted=TRUSTED,
             kinds=self._findings.totals(),

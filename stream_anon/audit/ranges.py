@@ -64,6 +64,7 @@ class Ranges:
         self._findings = findings
         self._partitions: dict[tuple[str, int], dict[str, _Partition]] = {}
         self._lives: dict[str, dict[str, Life]] = {}
+        self.lost = 0  # offsets that certificates say nobody could read
 
     def joined(self, horizon: float = -inf) -> bool:
         """Return whether nothing is open between the ranges, but for gaps that the horizon excuses."""
@@ -79,10 +80,12 @@ class Ranges:
         closed = seconds_of(certificate.closed)
         for one in certificate.inputs:
             place = (one.topic, one.partition)
-            if one.end < one.start or place in places:
+            if one.end < one.start or place in places or not _are_inside(one):
                 self._findings.add(Kind.WRONG_RANGE, batch, attribute=_name(*place))
             places.add(place)
-            room += max(0, one.end - one.start)
+            lost = sum(max(0, each.end - each.start) for each in one.lost)
+            self.lost += lost
+            room += max(0, one.end - one.start - lost)
             lives = self._partitions.setdefault(place, {})
             if one.start < one.end:
                 partition = lives.setdefault(one.topic_id or _UNNAMED, _Partition())
@@ -157,6 +160,12 @@ class Ranges:
                 self._findings.add(kind, stretch.batch, attribute=name)
             if before is None or stretch.end >= before.end:
                 before = stretch
+
+
+def _are_inside(one: CertifiedRange) -> bool:
+    """Return whether the lost stretches of a range lie inside it, in order, and none is empty."""
+    bounds = [one.start, *(bound for each in one.lost for bound in (each.start, each.end)), one.end]
+    return bounds == sorted(bounds) and all(each.start < each.end for each in one.lost)
 
 
 def _not_empty(certificate: Certificate) -> Iterator[CertifiedRange]:

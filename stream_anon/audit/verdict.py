@@ -42,7 +42,7 @@ class Kind(StrEnum):
     ILLEGAL_CLASS_VALUE = "the class has a value that the policy cannot publish"
     WRONG_NCP = "NCP is not that of the published values"
     WRONG_GCP = "GCP is not that of the classes"
-    WRONG_RANGE = "an input range ends before it starts, or a partition has two"
+    WRONG_RANGE = "an input range ends before it starts, a partition has two, or what it calls lost is not inside"
     WRONG_TOPIC = "an input range names a topic that the settings do not read"
     WRONG_MISSING = "missing names an attribute that is not published, or more records than there are"
     WRONG_ACCEPTED = "an accepted risk stands twice"
@@ -108,6 +108,7 @@ class Counts:
     """How much was looked at.
 
     `on_trust` are windows whose policy is not known, `recounted` those whose records were compared with digests.
+    `lost` are the offsets of the input that nobody could read, as certificates say.
     """
 
     windows: int = 0
@@ -117,6 +118,7 @@ class Counts:
     classes: int = 0
     records: int = 0
     recounted: int = 0
+    lost: int = 0
 
 
 @dataclass(slots=True)
@@ -289,6 +291,7 @@ TRUSTED = (
     "that the values are true generalizations of what came in",
     "the engine and the terms of each certificate: which texts are missing values, and how windows are limited",
     "the numbers of suppressed, rejected and ignored records, and that those were published nowhere else",
+    "that nothing could be read of the input where a certificate calls it lost",
     "that nothing was released before the first offset or after the last one certified",
     "that an input topic was created anew where certificates name another id of it",
 )

@@ -19,6 +19,7 @@ from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.limits import WindowTimer
 
 LEAST_REJECTS = 100_000
+MOST_LOSSES = 1_000  # a certificate names each
 MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
 
 
@@ -94,12 +95,16 @@ class Engine:
         self._note_people()
         return dropped
 
-    def skip(self, source: int, offset: int) -> None:
-        """Pass over what lies before `offset` of an open source: it is gone; KeyError if the source is not open.
+    def skip(self, source: int, start: int, end: int, now: float) -> None:
+        """Pass over what lies from `start` to before `end` of an open source, since it is lost.
 
-        The next window covers it, so that nobody is told of it again.
+        The open window covers it and tells it, also if no record comes. Raises KeyError if the source is not open.
         """
-        self._positions[source] = max(self._positions[source], offset)
+        self._advance(now)
+        position = self._positions[source]
+        if end > position:
+            self._positions[source] = end
+            self._window.pass_over(source, position, max(start, position), end, self._now)
 
     def position(self, source: int) -> int:
         """Return the next offset to take of an open source; KeyError if it is not open."""
@@ -200,9 +205,10 @@ class Engine:
 
     @property
     def room(self) -> bool:
-        """Return False while so many dead letters wait, or ignored records, that no more input may be taken."""
+        """Return False while so many dead letters, ignored records or losses wait that no more may be read."""
         many = max(LEAST_REJECTS, 4 * self._policy.window.max_records)
-        return self._window.rejected < many and self._window.ignored < max(MOST_IGNORED, many)
+        within = self._window.rejected < many and self._window.ignored < max(MOST_IGNORED, many)
+        return within and self._window.losses < MOST_LOSSES
 
     @property
     def open_window(self) -> OpenWindow:

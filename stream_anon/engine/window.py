@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +153,7 @@ class Window:
         self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
         self._rejects: list[Rejects] = []
         self._since: dict[int, float] = {}  # when the first record of each source arrived, in order of arrival
+        self._lost: dict[int, list[tuple[int, int]]] = {}  # start and end of what could not be read, by source
         self.admitted = 0
         self.over_limit = 0  # beyond their individual's limit
         self.rejected = 0  # dead letters
@@ -169,7 +171,7 @@ class Window:
 
     @property
     def oldest(self) -> float | None:
-        """Return when the oldest record in the window arrived; None while it is empty."""
+        """Return when the oldest record in the window arrived, or the oldest loss was met; None without any."""
         return next(iter(self._since.values()), None)
 
     @property
@@ -267,6 +269,23 @@ class Window:
         self._since.setdefault(source, now)
         self._count_rejects(rejects)
 
+    def pass_over(self, source: int, position: int, start: int, end: int, now: float) -> None:
+        """Note that what lies from `start` to before `end` is lost.
+
+        It is one with the loss before it if that one ended at `position`, up to which was read: so a window without
+        a record holds one loss of each source.
+        """
+        losses = self._lost.setdefault(source, [])
+        if losses and losses[-1][1] == position:
+            start = losses.pop()[0]
+        losses.append((start, end))
+        self._since.setdefault(source, now)
+
+    @property
+    def losses(self) -> int:
+        """Return how many stretches of the input are noted as lost."""
+        return sum(map(len, self._lost.values()))
+
     def _count_rejects(self, rejects: Rejects) -> None:
         ignored = int(np.count_nonzero(rejects.are_ignored))
         self.rejected += len(rejects) - ignored
@@ -278,6 +297,7 @@ class Window:
         People and values are numbered anew: a person who has left must not be counted.
         """
         self._since = {source: at for source, at in self._since.items() if source not in sources}
+        self._lost = {source: lost for source, lost in self._lost.items() if source not in sources}
         return self._drop_rejects(sources) + self._drop_rows(sources)
 
     def _drop_rejects(self, sources: Collection[int]) -> int:
@@ -334,7 +354,7 @@ class Window:
             over_limit=self.over_limit,
             missing=sum((chunk.missing for chunk in self._chunks), self._none_missing),
             ranges=tuple(
-                InputRange(source, starts[source], end)
+                InputRange(source, starts[source], end, tuple(self._lost.get(source, ())))
                 for source, end in sorted(positions.items())
                 if end > starts[source]
             ),
@@ -377,8 +397,8 @@ class Window:
         assert self.admitted <= self._policy.window.max_records  # noqa: S101
         times = [chunk.arrived for chunk in self._chunks]
         assert times == sorted(times)  # noqa: S101
-        # The first record of each source that has any, dead letters among them, is known in order of arrival.
-        sources = {chunk.source for chunk in self._chunks}
+        # The first record, dead letter or loss of each source that has any is known, in order of arrival.
+        sources = {*self._lost, *(chunk.source for chunk in self._chunks)}
         sources.update(source for part in self._rejects for source in part.sources.tolist())
         assert self._since.keys() == sources  # noqa: S101
         assert list(self._since.values()) == sorted(self._since.values())  # noqa: S101
@@ -386,4 +406,8 @@ class Window:
         rejects = sum(len(part) for part in self._rejects)
         assert rejects == self.rejected + self.ignored  # noqa: S101
         assert len(self._rejects) <= rejects // LARGE + 13  # noqa: S101
+        # Lost stretches of a source hold something, ascend and do not touch.
+        for lost in self._lost.values():
+            bounds = [bound for stretch in lost for bound in stretch]
+            assert all(a < b for a, b in pairwise(bounds))  # noqa: S101
         self._partitioner.check_invariants()

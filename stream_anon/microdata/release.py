@@ -32,11 +32,15 @@ class Suppression(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InputRange:
-    """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`."""
+    """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`.
+
+    `lost` are the stretches of it, by start and end, that were gone or damaged before anybody could read them.
+    """
 
     source: int
     start: int
     end: int
+    lost: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,6 +44,13 @@ TopicId: TypeAlias = Annotated[str, msgspec.Meta(pattern=TOPIC_ID_PATTERN)]
 Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
+class CertifiedLoss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Offsets from `start` up to, without, `end` that were gone or damaged before anybody could read them."""
+
+    start: Count
+    end: Count
+
+
 class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`.
 
@@ -56,6 +63,7 @@ class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     start: Count
     end: Count
     topic_id: TopicId | None = None  # from schema 2 on
+    lost: list[CertifiedLoss] = []  # from schema 2 on; in order, and only where there is any
 
 
 class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -256,6 +264,8 @@ class CertificateFrame:
         Hash of the policy document (`policy_document`); None where no document is kept beside the certificate.
     topic_ids
         Kafka's ids of the input topics, where they are known.
+    lost
+        (start, end) of what was lost of an input partition, in order.
     """
 
     batch: str
@@ -268,6 +278,7 @@ class CertificateFrame:
     accepted: tuple[str, ...] = ()
     promises: str | None = None
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[tuple[str, int], Sequence[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(BATCH_PATTERN, self.batch):
@@ -290,7 +301,12 @@ def certificate_parts(
     Only a single class whose values alone fill a part can exceed that: it cannot be cut.
     """
     head = _head(release, policy, frame)
-    ranges = [CertifiedRange(*place, frame.topic_ids.get(place[0])) for place in frame.inputs]
+    ranges = [
+        CertifiedRange(
+            *place, frame.topic_ids.get(place[0]), [CertifiedLoss(*each) for each in frame.lost.get(place[:2], ())]
+        )
+        for place in frame.inputs
+    ]
     classes = _classes(release, policy, frame.batch, frame.promises or policy.digest)
     whole = msgspec.json.encode(msgspec.structs.replace(head, inputs=ranges, classes=classes))
     if len(whole) < part_bytes:

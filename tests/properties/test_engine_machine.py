@@ -78,6 +78,8 @@ class EngineMachine(RuleBasedStateMachine):
         self.position: dict[int, int] = {}
         self.began: dict[int, int] = {}
         self.taken: dict[tuple[int, int], Taken] = {}
+        self.lost: dict[int, list[tuple[int, int]]] = {}
+        self.met: dict[int, float] = {}  # when the first loss of each source was met
 
     # -- steps ---------------------------------------------------------------------------------------------
 
@@ -97,15 +99,20 @@ class EngineMachine(RuleBasedStateMachine):
         for key in gone:
             del self.taken[key]
         for source in sources:
-            self.position.pop(source, None)
-            self.began.pop(source, None)
+            for kept in (self.position, self.began, self.lost, self.met):
+                kept.pop(source, None)
 
     @precondition(lambda self: self.position)
     @rule(data=st.data(), lost=st.integers(1, 5))
     def skip(self, data: st.DataObject, lost: int) -> None:
         source = data.draw(st.sampled_from(sorted(self.position)))
+        start = self.position[source]
         self.position[source] += lost
-        self.engine.skip(source, self.position[source])
+        self.engine.skip(source, start, self.position[source], self.now)
+        losses = self.lost.setdefault(source, [])
+        merged = losses and losses[-1][1] == start
+        losses.append((losses.pop()[0] if merged else start, self.position[source]))
+        self.met.setdefault(source, self.now)
 
     @rule(data=st.data(), elapsed=st.sampled_from([0.0, 0.0, 0.5, -3.0]))
     def add(self, data: st.DataObject, elapsed: float) -> None:
@@ -171,7 +178,7 @@ class EngineMachine(RuleBasedStateMachine):
     @rule()
     def seal(self) -> None:
         window = self.engine.seal(self.now)
-        assert (window is None) == (not self.taken)
+        assert (window is None) == (not self.taken and not self.lost)
         if window is not None:
             self._check(window)
 
@@ -190,7 +197,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert self.engine.open_window.opened_at == self._oldest()
 
     def _oldest(self) -> float | None:
-        return min((record.arrived for record in self.taken.values()), default=None)
+        return min((*(record.arrived for record in self.taken.values()), *self.met.values()), default=None)
 
     def _latest(self, oldest: float) -> float:
         """Return when a window with that oldest record is sealed at the latest, once nothing holds it."""
@@ -205,6 +212,8 @@ class EngineMachine(RuleBasedStateMachine):
             assert part.start == self.began[part.source]  # no gap, no overlap
             assert part.start < part.end <= self.position[part.source]
             self.began[part.source] = part.end
+            if part.source in self.lost and part.lost:
+                assert list(part.lost) == self.lost.pop(part.source)
             inside += [r for r in self.taken.values() if r.source == part.source and r.offset < part.end]
         keys = [(record.source, record.offset) for record in inside]
         rows: Any = window.payload
@@ -214,7 +223,8 @@ class EngineMachine(RuleBasedStateMachine):
         assert set(rows) <= {(r.source, r.offset) for r in inside if not r.rejected}
         assert len(rows) + window.over_limit + len(rejected) == len(inside)
         assert len(rows) <= self.most
-        assert window.opened_at == min(record.arrived for record in inside)
+        assert window.opened_at == min([*(record.arrived for record in inside), *self.met.values()])
+        self.met.clear()
         self._check_release(window, len(inside))
         for key in keys:
             del self.taken[key]

@@ -127,7 +127,6 @@ def _events(delivery: str, now: float) -> list[e.Event]:
         e.PartitionsRevoked((), MANY, 20),
         e.RecordsConsumed(MANY),
         *(e.PartitionStopped((TOPIC, 10_000 + i), STOPS[i % len(STOPS)], ERROR) for i in range(9)),
-        e.InputSkipped((TOPIC, 1), 0, MANY),
         *(e.BrokerAway(doing, ERROR) for doing in e.Away),
         *(e.Throttled(by, 59.9, 60.0) for by in e.Throttle),
         e.LedgerHeld(f"{DOTTED}.ledger"[-249:], 86_400.0, True),
@@ -176,6 +175,7 @@ def _window(batch: str) -> e.WindowPublished:
         outcome=e.Outcome.COMMITTED,
         faults={(reason.label, i % 6): MOST_RECORDS for i, reason in enumerate(reasons) if not reason.is_ignored},
         ignored={reason.label: MOST_RECORDS for reason in reasons if reason.is_ignored},
+        lost=((TOPIC, 1, 0, MANY),),
         missing={name: MOST_RECORDS - i for i, name in enumerate((*NAMES, LABEL))},
     )
 

@@ -154,6 +154,8 @@ def _summary(report: AuditReport) -> Table:
     table.add_row("classes", f"{counts.classes:,}")
     table.add_row("records", f"{counts.records:,}")
     table.add_row("input partitions", f"{counts.partitions:,}")
+    if counts.lost:
+        table.add_row("input lost", f"{counts.lost:,} offsets that nobody could read, as certificates say")
     return table
 
 

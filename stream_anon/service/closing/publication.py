@@ -163,6 +163,7 @@ class Writer:
             accepted=self._accepted,
             promises=self._document.promises,
             topic_ids=topic_ids,
+            lost={places[part.source]: part.lost for part in release.ranges},
         )
         largest = targets.largest.get(targets.certificates, PART_BYTES + MOST_AROUND)
         certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))

@@ -201,6 +201,7 @@ class ClosingQueue:
             above_max_suppressed=release.above_max_suppressed,
             achieved_shields=release.achieved_shields,
             readings=outgoing.readings,
+            lost=tuple((*outgoing.places[part.source], *lost) for part in release.ranges for lost in part.lost),
         )
 
 

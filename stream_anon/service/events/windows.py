@@ -122,6 +122,8 @@ class WindowPublished:
         The least number of individuals by each shield, in the policy's order; empty without a shield or a class.
     readings
         How its records were read.
+    lost
+        (topic, partition, start, end) of the input that could not be read.
     """
 
     batch: str
@@ -149,6 +151,7 @@ class WindowPublished:
     above_max_suppressed: bool = False
     achieved_shields: tuple[int, ...] = ()
     readings: Readings = field(default_factory=Readings)
+    lost: tuple[tuple[str, int, int, int], ...] = ()
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:

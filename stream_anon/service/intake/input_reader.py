@@ -15,9 +15,9 @@ from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
-from stream_anon.service.events import Away, PartitionStopped, ReadingFault, Readings, RecordsConsumed
+from stream_anon.service.events import Away, ReadingFault, Readings, RecordsConsumed
 from stream_anon.service.intake.arrival_times import BrokerTimes
-from stream_anon.service.intake.told_losses import ToldLosses
+from stream_anon.service.intake.told_losses import ToldLosses, stopped_by
 from stream_anon.service.intake.unlearned import Unlearned
 from stream_anon.service.intake.unread_records import Backlog
 from stream_anon.service.intake.waiting_readings import WaitingReadings
@@ -220,28 +220,15 @@ class Reader:
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first
-                self._engine.skip(lost.source, first)
+                if not self.waits:  # else records before the loss are on their way
+                    self._engine.skip(lost.source, lost.position, first, self._clock.monotonic())
                 self._losses.take(place, self._topic_ids.get(place[0]), lost.position, first)
                 return
         self._source.pause([lost.source])
         del self._next[lost.source]
         self._stopped.add(lost.source, lost.position)
         self._probed = -np.inf
-        topic, partition = place
-        where = f"offset {lost.position} of {topic}-{partition}"
-        if lost.unreadable:
-            reason = "unreadable"
-            text = (
-                f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the "
-                "client does not know. Set the group's offset behind it, or kafka.lost_input: skip"
-            )
-        else:
-            reason = "lost-input"
-            text = (
-                f"{where} is not there any more, nor will it be: records were deleted before they were read. Set "
-                "the group's offset, or kafka.lost_input: skip"
-            )
-        self._tell(PartitionStopped(place, reason, text))
+        self._tell(stopped_by(lost, place))
 
     async def _look_at_topics(self) -> TopicError | None:
         """Note if an input topic was created anew; return an error if an output is missing. Raises BrokerError."""

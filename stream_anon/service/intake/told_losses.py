@@ -1,9 +1,9 @@
-"""Tell what was lost of the input once, although a partition that is taken over again meets its loss again."""
+"""What is told of lost input: once, although a partition that is taken over again meets its loss again."""
 
 from __future__ import annotations
 
-from stream_anon.ports import Place
-from stream_anon.service.events import InputSkipped, Listener
+from stream_anon.ports import Lost, Place
+from stream_anon.service.events import InputSkipped, Listener, PartitionStopped
 
 
 class ToldLosses:
@@ -24,3 +24,20 @@ class ToldLosses:
         self._told[place, topic_id] = first, max(told, end)
         if told < end:
             self._tell(InputSkipped(place, told, end))
+
+
+def stopped_by(lost: Lost, place: Place) -> PartitionStopped:
+    """Return what is told of a partition that stops at a loss."""
+    topic, partition = place
+    where = f"offset {lost.position} of {topic}-{partition}"
+    if lost.unreadable:
+        text = (
+            f"what the brokers keep from {where} on cannot be read: it is damaged, or in a format that the client "
+            "does not know. Set the group's offset behind it, or kafka.lost_input: skip"
+        )
+        return PartitionStopped(place, "unreadable", text)
+    text = (
+        f"{where} is not there any more, nor will it be: records were deleted before they were read. Set the "
+        "group's offset, or kafka.lost_input: skip"
+    )
+    return PartitionStopped(place, "lost-input", text)

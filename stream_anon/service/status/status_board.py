@@ -117,8 +117,6 @@ class StatusBoard:
                 self._superseded = event
             case e.ReadingOrdered():
                 self._paused = PAUSED.format(end_in_words(event.until)) if event.paused else ""
-            case e.InputSkipped():
-                self._totals["lost"] += max(0, event.end - event.start)
             case e.RecordsConsumed():
                 self._totals["consumed"] += event.records
                 self._flow.add(self._monotonic(), event.records, 0)
@@ -153,6 +151,7 @@ class StatusBoard:
         self._totals["windows"] += 1
         self._totals["released"] += event.released
         self._totals["gate violations"] += event.gate_violations
+        self._totals["lost"] += sum(end - start for *_, start, end in event.lost)
         self._suppressed.update(event.suppressed)
         self._rejected.update(event.rejected)
         self._ignored.update(event.ignored)

@@ -62,8 +62,6 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
                 metrics.partition_stopped(event.reason)
             case e.ReadingOrdered():
                 metrics.reading_ordered(event.paused)
-            case e.InputSkipped():
-                metrics.input_lost(event.end - event.start)
             case e.ReadingFault():
                 metrics.reading_fault()
             case e.RecordsConsumed():
@@ -93,6 +91,8 @@ def into_metrics(metrics: Metrics) -> e.Listener:  # noqa: C901, PLR0915 - a tab
                 metrics.readiness(False, "stopping")
             case e.KernelsCompiling() | e.KernelsCompiled() | e.LedgerCreated() | e.StandingBy() | e.Superseded():
                 pass  # a first run creates a ledger too; the gauges of partitions show the other cases
+            case e.InputSkipped():
+                pass  # counted when it is certain, with its window
             case e.ReadingSlowly():
                 pass  # the records themselves are counted
             case _:
@@ -127,6 +127,7 @@ def _count_window(metrics: Metrics, event: e.WindowPublished) -> None:
     metrics.ignored(event.ignored)
     metrics.records_read(event.readings.singly, event.readings.coerced)
     metrics.missing(event.missing)
+    metrics.input_lost(sum(end - start for *_, start, end in event.lost))
     if event.above_max_suppressed:
         metrics.suppressed_too_many()
     metrics.classes_published(

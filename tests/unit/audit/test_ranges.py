@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
 
@@ -53,6 +54,33 @@ def test_a_topic_that_was_created_anew_begins_its_offsets_again_in_whatever_orde
 
 def test_a_range_that_is_released_twice_within_a_life_is_an_overlap(policy: Policy) -> None:
     assert kinds(_verdict(policy, [*OLD, *NEW, _Window("new", 20, 40, 10)])) == {Kind.OVERLAP}
+
+
+def _losing(policy: Policy, *lost: tuple[int, int], start: int = 20, end: int = 100) -> Verdict:
+    release = release_of(policy, [ward_people(4)], ranges=[InputRange(0, start, end)])
+    frame = frame_of(release)
+    (place,) = frame.inputs
+    parts = certificate_parts(release, policy, replace(frame, lost={place[:2]: lost}))
+    return audit_in_order(policy, parts, released_records(release, policy))
+
+
+def test_what_a_certificate_calls_lost_is_counted_and_no_gap(policy: Policy) -> None:
+    verdict = _losing(policy, (20, 30), (90, 100))
+    assert (verdict.violations, verdict.counts.lost) == ((), 20)
+    assert _losing(policy).counts.lost == 0
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [[(19, 30)], [(90, 101)], [(30, 30)], [(40, 30)], [(50, 60), (30, 40)], [(30, 50), (40, 60)]],
+    ids=["before", "behind", "empty", "backwards", "disordered", "overlapping"],
+)
+def test_what_is_called_lost_lies_inside_its_range_in_order(policy: Policy, lost: list[tuple[int, int]]) -> None:
+    assert Kind.WRONG_RANGE in kinds(_losing(policy, *lost))
+
+
+def test_records_do_not_come_from_what_was_lost(policy: Policy) -> None:
+    assert kinds(_losing(policy, (20, 98))) == {Kind.TOO_MANY_RECORDS}
 
 
 def test_a_gap_within_a_life_is_a_gap(policy: Policy) -> None:

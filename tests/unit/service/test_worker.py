@@ -446,6 +446,45 @@ async def test_a_loss_is_told_once_however_often_its_partition_is_taken_over_bef
         assert broker.serials == Counter([*range(5), *range(25, 30)])
 
 
+async def test_the_certificate_of_the_next_window_names_what_was_lost_and_a_loss_alone_makes_a_window() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.send(people(5), 1)
+        await driver.settle()
+        driver.send(people(15, 5), 1)
+        broker.lose(1, 12)
+        await driver.advance(10)
+        driver.send(people(20, 20), 1)
+        broker.lose(1, 40)
+        await driver.settle()
+        await driver.advance(10)
+        ranges = [certificate["inputs"] for certificate in broker.certificates]
+        assert [[(one["start"], one["end"], one.get("lost")) for one in each] for each in ranges] == [
+            [(0, 20, [{"start": 5, "end": 12}])],
+            [(20, 40, [{"start": 20, "end": 40}])],
+        ]
+        assert [certificate["in"] for certificate in broker.certificates] == [13, 0]
+        assert broker.offsets == {(INPUT, 1): 40}
+        lost = [event.lost for event in driver.told(WindowPublished)]
+        assert lost == [((INPUT, 1, 5, 12),), ((INPUT, 1, 20, 40),)]
+
+
+async def test_a_loss_that_another_worker_meets_again_is_counted_once() -> None:
+    broker = MemoryBroker()
+    async with Driver(broker, kafka={"lost_input": "skip"}) as one:
+        one.send(people(5), 0)
+        await one.advance(10)
+        one.send(people(15, 5), 0)
+        broker.lose(0, 12)
+        await one.settle()
+        await one.kill()
+        async with Driver(broker, one.clock, "two", kafka={"lost_input": "skip"}) as two:
+            await two.advance(10)
+            assert [driver.told(InputSkipped) for driver in (one, two)] == [[InputSkipped((INPUT, 0), 5, 12)]] * 2
+            published = [event.lost for driver in (one, two) for event in driver.told(WindowPublished)]
+            assert published == [(), ((INPUT, 0, 5, 12),)]
+
+
 async def test_what_was_passed_over_is_committed_with_the_next_window_of_any_partition() -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"lost_input": "skip"}) as driver:

@@ -89,8 +89,7 @@ def test_the_page_of_a_fleet_has_the_sections_of_a_worker_and_adds_up() -> None:
     fleet, workers = Fleet(2), [Worker(0), Worker(1)]
     workers[0].tell(e.RecordsConsumed(90))
     workers[0].tell(PUBLISHED)
-    workers[1].tell(replace(PUBLISHED, batch="newer", wall=PUBLISHED.wall + 60))
-    workers[1].tell(e.InputSkipped(("people", 1), 10, 25))
+    workers[1].tell(replace(PUBLISHED, batch="newer", wall=PUBLISHED.wall + 60, lost=(("people", 1, 10, 25),)))
     workers[0].tell(e.WindowMeasured((("city", 0.3, 0.12),), 0.1))
     workers[1].tell(e.WindowMeasured((("city", None, 0.15),), 0.1))
     for number, worker in enumerate(workers):

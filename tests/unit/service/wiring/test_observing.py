@@ -569,6 +569,14 @@ def test_a_stranger_in_the_group_is_logged_and_warned_of_while_it_is_there(obser
     assert observed.page["warnings"] == []
 
 
+def test_what_was_lost_is_logged_when_it_is_met_and_counted_with_its_window(observed: Observed) -> None:
+    observed.tell(e.InputSkipped(("people", 0), 10, 25))
+    assert [(line["event"], line["start"], line["end"]) for line in observed.lines] == [("input-lost", 10, 25)]
+    assert (observed.value("input_lost_records_total"), observed.page["records"]["lost_before_reading"]) == (0, 0)
+    observed.tell(replace(PUBLISHED, lost=(("people", 0, 10, 25), ("people", 1, 3, 4))))
+    assert (observed.value("input_lost_records_total"), observed.page["records"]["lost_before_reading"]) == (16, 16)
+
+
 def test_a_group_that_cannot_be_watched_is_logged_once_and_warned_of(observed: Observed) -> None:
     for partitions in (4, 5):
         observed.tell(e.GroupSeen({"people": partitions}, shared=False, unwatched=True))
