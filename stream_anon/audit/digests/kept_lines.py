@@ -37,7 +37,7 @@ class WindowLines:
         self._kept.grow(self, sum(map(len, lines)) + _LINE_BYTES * len(lines))
 
     def taken(self) -> dict[bytes, list[bytes]]:
-        """Return all lines by published tuple, and keep them no longer."""
+        """Return all lines by published tuple, and keep them no longer; nothing may be added afterwards."""
         found = self._emptied()
         for published, text in self._kept.close(self):
             found[published] += text.split(b"\n")
@@ -87,8 +87,7 @@ class KeptLines:
             self._size = 0
 
     def close(self, window: WindowLines) -> Sequence[tuple[bytes, bytes]]:
-        """Count a window no longer; return what was spilled of it."""
+        """Count a window no longer, to which nothing is added any more; return what was spilled of it."""
         self._windows.pop(window.number, None)
         self._size -= window.size
-        window.size = 0
         return () if self._spill is None else self._spill.taken(window.number)

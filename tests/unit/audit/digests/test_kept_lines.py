@@ -13,15 +13,23 @@ from hypothesis import strategies as st
 from stream_anon.audit.digests.kept_lines import KeptLines, Spill, WindowLines
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
 
-LINES = st.lists(
-    st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.binary(max_size=3).map(lambda x: x.hex().encode()))
-)
+_HEX = st.binary(max_size=3).map(lambda drawn: drawn.hex().encode())
+LINES = st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), _HEX), min_size=1)
 
 
 @pytest.fixture
 def spill() -> Iterator[Spill]:
     with TemporaryLines() as lines:
         yield lines
+
+
+def _check(kept: KeptLines) -> None:
+    """Check that what is in memory is counted, and within the bound."""
+    held = {number: window._lines for number, window in kept._windows.items()}
+    sizes = [sum(len(line) + 64 for own in lines.values() for line in own) for lines in held.values()]
+    assert sizes == [window.size for window in kept._windows.values()]
+    assert all(held.values())
+    assert kept._size == sum(sizes) <= kept._most
 
 
 def _counted(lines: dict[bytes, list[bytes]]) -> dict[bytes, Counter[bytes]]:
@@ -47,7 +55,9 @@ def test_all_lines_of_a_window_come_back_once(
             else:
                 assert _counted(windows[number].taken()) == _counted(expected[number])
                 expected[number].clear()
-        assert spill.taken(0) == spill.taken(1) == spill.taken(2) == []
+                windows[number] = kept.window()
+            _check(kept)
+        assert not any(spill.taken(number) for number in range(30))
 
 
 def _fill(kept: KeptLines, windows: int) -> list[WindowLines]:
@@ -73,7 +83,7 @@ def _peak(kept: KeptLines, windows: int) -> int:
 def test_many_incomplete_windows_need_no_more_memory_than_few(spill: Spill) -> None:
     few, many = (_peak(KeptLines(spill, 2 * 2**20), windows) for windows in (30, 200))
     assert many < few + 2**20 < 7 * 2**20
-    assert _peak(KeptLines(None), 200) > 18 * 2**20  # what they hold
+    assert _peak(KeptLines(None, most=0), 200) > 18 * 2**20  # what they hold
 
 
 def test_memory_is_counted_anew_when_windows_are_taken() -> None:
@@ -83,12 +93,15 @@ def test_memory_is_counted_anew_when_windows_are_taken() -> None:
         def put(self, window: int, lines: object) -> None:
             puts.append(window)
 
-    kept = KeptLines(Noted(), most=2_000)
+    kept = KeptLines(Noted(), most=2 * 1_064)
     for _ in range(50):  # windows one after another never fill the memory
         window = kept.window()
         window.add([b"a"], [b"x" * 1_000])
         window.taken()
     assert puts == []
-    kept.window().add([b"a"], [b"x" * 1_000])
-    kept.window().add([b"a"], [b"x" * 1_000])
+    first, second = kept.window(), kept.window()
+    first.add([b"a"], [b"x" * 1_000])
+    second.add([b"a"], [b"x" * 1_000])
+    assert puts == []
+    second.add([b"a"], [b""])
     assert puts == [50, 51]

@@ -21,8 +21,10 @@ from stream_anon.audit.verdict import Kind, Verdict, Violation
 from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import InputRange
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
-from tests.support.releases import ward_policy
+from stream_anon.privacy.certificate import certificate_parts
+from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import Records, Story, encode, kinds
 
 KEY = DigestKey(b"a secret of the controller")
@@ -251,6 +253,18 @@ def test_a_window_that_names_its_policy_otherwise_has_other_digests() -> None:
     for certificate in story.certificates:
         certificate["promises"] = None
     assert kinds(_verdict(story)) == {Kind.WRONG_DIGEST}
+
+
+def test_a_window_without_a_policy_document_is_compared_by_the_digest_of_its_policy() -> None:
+    policy = _policy()
+    people = [person | {"tags": ["all"], "dose": 1} for person in ward_people(5)]
+    release = release_of(policy, [people], ranges=[InputRange(0, 0, 5)])
+    records, parts = released_records(release, policy), certificate_parts(release, policy, frame_of(release))
+    verdict = audit_in_order(policy, parts, records)
+    assert verdict.clean
+    assert verdict.counts.recounted == 1
+    records[0]["visits"] = 77
+    assert kinds(audit_in_order(policy, parts, records)) == {Kind.WRONG_DIGEST}
 
 
 def test_certificates_without_digests_are_audited_as_before() -> None:
