@@ -144,6 +144,8 @@ class Forest(FromScratch):
             lines = lines_of(along, along, rows.individuals, rows.sensitive)
             line = Line(along, along, codes, along)
             self._improved(codes, line, lines, together, rules)
+        if refining and self._model.share.any():
+            refine_sets(codes, *together, self._model, rules, _SWAPS)
 
     # -- closing -------------------------------------------------------------------------------------------
 
