@@ -19,10 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon.adapters.avro.encoding import AvroEncoder
-from stream_anon.adapters.avro.passing import write_values, zigzag
+from stream_anon.adapters.avro.passing import write_values
 from stream_anon.adapters.json.codec import JsonCodec
 from stream_anon.adapters.writing.odd_values import odd_cells
 from stream_anon.adapters.writing.records import write_records
+from stream_anon.adapters.writing.varints import zigzag
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
