@@ -324,6 +324,6 @@ def test_the_schema_refuses_what_must_not_leave(change: dict[str, Any]) -> None:
 def test_the_command_prints_the_schema(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(yaml.safe_dump(SETTINGS, sort_keys=False))
-    result = CliRunner().invoke(app, ["schema", str(path)])
+    result = CliRunner().invoke(app, ["schema", "-c", str(path)])
     assert result.exit_code == 0
     Draft7Validator.check_schema(json.loads(result.stdout))
