@@ -66,8 +66,7 @@ class CertificateAudit:
                 asked, judged = replace(asked, shields=UNSET), replace(judged, shields=UNSET)
         if asked != judged:
             self._findings.add(Kind.WRONG_CRITERIA, batch)
-        counted = certificate.individual
-        if self._values is not None and counted is not UNSET and counted != individual_of(self._policy):
+        if self._values is not None and certificate.individual != individual_of(self._policy):
             self._findings.add(Kind.WRONG_INDIVIDUAL, batch)
         opened, closed = seconds_of(certificate.opened), seconds_of(certificate.closed)
         if opened > closed or isinf(closed):

@@ -1,8 +1,8 @@
 """How the input ranges of certificates join, partition by partition.
 
 A topic that is deleted and created anew begins a new **life**: Kafka gives it another id, and its offsets mean
-other records. Ranges join within a life. Certificates that name no id (of version 1, or of at-least-once delivery)
-belong to the first life of their topic.
+other records. Ranges join within a life. Certificates that name no id (of at-least-once delivery) belong to the
+first life of their topic.
 """
 
 from __future__ import annotations

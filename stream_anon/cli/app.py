@@ -61,7 +61,6 @@ SampleFile = Annotated[
 WrittenPolicy = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy with the answer in it.")
 ]
-FormerWrittenPolicy = Annotated[Path | None, typer.Option("--policy", hidden=True)]
 
 
 class SchemaKind(StrEnum):

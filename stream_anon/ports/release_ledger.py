@@ -24,12 +24,12 @@ class LedgerEntry:
     next
         The next offset to release. Everything below was released, suppressed or rejected.
     batch
-        The window that wrote the entry; None in old entries, which do not name one.
+        The window that wrote the entry; None where no window did, as of `stream-anon realign`.
     topic_id
         Kafka's id of the input topic, as a UUID in text. A topic that was deleted and created again under the same
-        name has another id. None in entries of version 1, and if the broker did not tell.
+        name has another id. None if the broker did not tell.
     revision
-        `privacy.revision` of the policy under which the window was released; 0 in entries of version 1.
+        `privacy.revision` of the policy under which the window was released.
     cluster
         Kafka's id of the cluster that the entry was written to; in another cluster the entry is a copy. None if not
         known. Equality ignores it.

@@ -62,8 +62,8 @@ class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     partition: Count
     start: Count
     end: Count
-    topic_id: TopicId | None = None  # from schema 2 on
-    lost: list[CertifiedLoss] = []  # from schema 2 on; in order, and only where there is any
+    topic_id: TopicId | None = None
+    lost: list[CertifiedLoss] = []  # in order, and only where there is any
 
 
 class CertifiedClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,13 +198,13 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     least_people: Count = 0
 
 
-class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One window's certificate, or one part of it with a stretch of its `inputs` and `classes`.
 
     The fields are the keys of the JSON; `records_in` is written as `in`.
     """
 
-    schema: Literal[1, 2]
+    schema: Literal[2]
     batch: Annotated[str, msgspec.Meta(pattern=BATCH_PATTERN)]
     part: Annotated[int, msgspec.Meta(ge=1, le=MOST_COUNT)]
     parts: Annotated[int, msgspec.Meta(ge=1, le=MOST_COUNT)]
@@ -226,16 +226,14 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     previous: Digest | None
     inputs: list[CertifiedRange]
     classes: list[CertifiedClass]
-    # From schema 2 on; version 1 has none of these.
-    revision: Count = 0
-    missing: dict[str, Count] = {}
-    accepted: list[ConditionName] = []
-    promises: Digest | None = None
+    revision: Count
+    missing: dict[str, Count]
+    accepted: list[ConditionName]
+    promises: Digest | None
     above_max_suppressed: bool | msgspec.UnsetType = msgspec.UNSET  # only where a policy says how many may be
     ignored: dict[str, Count] | msgspec.UnsetType = msgspec.UNSET  # by reason; only where records were
-    # Absent from the first certificates of version 2.
-    individual: StatedIndividual | msgspec.UnsetType = msgspec.UNSET
-    terms: Terms | msgspec.UnsetType = msgspec.UNSET
+    individual: StatedIndividual
+    terms: Terms
     digests: Literal["keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes; only where there is a key
     digest_key: KeyName | msgspec.UnsetType = msgspec.UNSET  # see `DigestKey.name`
 
@@ -347,7 +345,7 @@ def read_part(part: bytes) -> Certificate:
         read = _DECODER.decode(part)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         refuse_later(part, SCHEMA_VERSION, "certificate")
-        raise CertificateError("a part is not a certificate of schema version 1 or 2") from None
+        raise CertificateError("a part is not a certificate of schema version 2") from None
     if read.part > read.parts:
         raise CertificateError("a part's number exceeds the number of parts")
     return read

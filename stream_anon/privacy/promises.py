@@ -40,9 +40,8 @@ def stated_by(policy: Policy) -> dict[str, Any]:
 
 
 def stated_in(certificate: Certificate) -> dict[str, Any]:
-    """Return what a certificate alone tells: the engine, and the terms unless an older release wrote it."""
-    terms = {} if certificate.terms is msgspec.UNSET else {"terms": msgspec.to_builtins(certificate.terms)}
-    return {"engine": certificate.engine, **terms}
+    """Return what a certificate alone tells: the engine and the terms."""
+    return {"engine": certificate.engine, "terms": msgspec.to_builtins(certificate.terms)}
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:

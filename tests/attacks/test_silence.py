@@ -287,7 +287,7 @@ def test_a_command_that_breaks_tells_nothing_of_what_records_hold(
     records.write_bytes(b"\n".join(ACCEPTED))
     monkeypatch.setattr(JsonCodec, "decode", _break)
     monkeypatch.setattr(
-        sys, "argv", ["stream-anon", "anonymize", str(policy), str(records), str(tmp_path / "out.jsonl")]
+        sys, "argv", ["stream-anon", "anonymize", "-c", str(policy), str(records), str(tmp_path / "out.jsonl")]
     )
     with pytest.raises(SystemExit) as left:
         main()

@@ -40,7 +40,7 @@ from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
-OPTIONAL = {"above_max_suppressed", "ignored", "individual", "terms", "digests", "digest_key"}  # of a certificate
+OPTIONAL = {"above_max_suppressed", "ignored", "digests", "digest_key"}  # of a certificate
 NAMES = ("settings", "certificate", "dead-letter", "audit", "utility", "leakage")
 
 
@@ -324,6 +324,6 @@ def test_the_schema_refuses_what_must_not_leave(change: dict[str, Any]) -> None:
 def test_the_command_prints_the_schema(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(yaml.safe_dump(SETTINGS, sort_keys=False))
-    result = CliRunner().invoke(app, ["schema", str(path)])
+    result = CliRunner().invoke(app, ["schema", "-c", str(path)])
     assert result.exit_code == 0
     Draft7Validator.check_schema(json.loads(result.stdout))

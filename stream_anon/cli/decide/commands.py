@@ -10,7 +10,6 @@ import typer
 from stream_anon.cli.app import (
     Accepted,
     Config,
-    FormerWrittenPolicy,
     PolicyFile,
     SampledConfig,
     SampleFile,
@@ -103,7 +102,6 @@ def rank_leakage(
         bool, typer.Option("--suggest", help="Print the policy with levels at which no set exceeds --threshold.")
     ] = False,
     output: WrittenPolicy = None,
-    former: FormerWrittenPolicy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the report as a page too.")
@@ -121,12 +119,11 @@ def rank_leakage(
         raise SettingsError("--suggest", "needs --threshold, and looks at records before a release")
     if suggest and singled_out is not None:
         raise SettingsError("--singled-out", "is not for --suggest, which finds levels for --threshold")
-    written = output or former
-    if written is not None and not suggest:
+    if output is not None and not suggest:
         raise SettingsError("--output", "needs --suggest")
     known = tuple(name for name in (part.strip() for part in disclosed.split(",")) if name)
     asked = LeakageRequest(known, sets, most, threshold, singled_out)
-    told = Presentation(as_json, page, suggest, written)
+    told = Presentation(as_json, page, suggest, output)
     raise typer.Exit(leakage(chosen, source, released, asked, told))
 
 
@@ -169,7 +166,6 @@ def negotiate_levels(
     ] = "0",
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     output: WrittenPolicy = None,
-    former: FormerWrittenPolicy = None,
     relax: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="With --output, if nothing is exact: suppression, height or privacy."),
@@ -187,7 +183,7 @@ def negotiate_levels(
     if relax is not None and relax not in list(Relaxation):
         raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
     asked = asked_of(k, l, max_level or (), max_suppressed)
-    out = Output(as_json, output or former, Relaxation(relax) if relax else None, page)
+    out = Output(as_json, output, Relaxation(relax) if relax else None, page)
     raise typer.Exit(negotiate(chosen, source, asked, out))
 
 
@@ -248,9 +244,7 @@ def plan_settings(
 @app.command("learn", rich_help_panel="Decide")
 def learn_from_sample(
     sample: Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet file; - for standard input.")],
-    config: Annotated[
-        Path, typer.Option("--config", "-c", "--settings", metavar="FILE", help="Settings file (YAML).")
-    ],
+    config: Annotated[Path, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
     standard: StandardFormat = Format.JSONL,
 ) -> None:
@@ -262,10 +256,7 @@ def learn_from_sample(
 
 @app.command("schema", rich_help_panel="Decide")
 def released_schema(
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")
-    ] = None,
-    policy: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The same.", hidden=True)] = None,
+    config: Annotated[Path, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")],
     kind: Annotated[
         SchemaKind, typer.Option("--format", help="What to print; all but json-schema need output.shape.")
     ] = SchemaKind.JSON_SCHEMA,
@@ -273,7 +264,4 @@ def released_schema(
     """Print a schema of the records that a policy releases: JSON Schema, Avro, Protobuf, SQL or ODCS."""
     from stream_anon.cli.decide.schema import schema
 
-    chosen = config or policy
-    if chosen is None or (config and policy):
-        raise SettingsError("schema", "give --config FILE")
-    raise typer.Exit(schema(chosen, kind))
+    raise typer.Exit(schema(config, kind))

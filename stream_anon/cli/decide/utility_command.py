@@ -14,9 +14,7 @@ from stream_anon.cli.app import app
 def compare_utility(
     original: Annotated[str, typer.Argument(help="The records, CSV, JSON Lines or Parquet.")],
     released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
-    config: Annotated[
-        Path, typer.Option("--config", "-c", "--policy", metavar="FILE", help="Settings file (YAML).")
-    ],
+    config: Annotated[Path, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")],
     label: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Train classifiers that say this attribute; needs scikit-learn."),

@@ -25,7 +25,6 @@ def audit_release(
         typer.Option(
             "--config",
             "-c",
-            "--policy",
             metavar="FILE",
             help="Settings file; its output topic is audited, or files.",
         ),

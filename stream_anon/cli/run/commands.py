@@ -152,8 +152,6 @@ def anonymize_file(
     """
     from stream_anon.cli.run.anonymize import Explain, FileNames, anonymize, file_job, method_options
 
-    if config is None and len(files) == 3:
-        config, files = Path(files[0]), files[1:]
     if config is None or len(files) != 2:
         raise SettingsError("anonymize", "give --config FILE, an input and an output")
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
@@ -229,7 +227,7 @@ def run_demo(
         Path | None, typer.Option(metavar="FILE", help="Stream this CSV instead of clinic visits.")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", "--policy", metavar="FILE", help="The policy for it.")
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="The policy for it.")
     ] = None,
     events: Annotated[int, typer.Option(help="How many events at the most.", min=1, max=10_000_000)] = 60_000,
     k: Annotated[int | None, typer.Option(help="Override privacy.k.", min=2)] = None,

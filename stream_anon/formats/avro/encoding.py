@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.formats.avro.passing import NULL, VALUE, avro_list, avro_passing, avro_scalar, avro_text, zigzag
+from stream_anon.formats.avro.passing import NULL, VALUE, avro_list, avro_passing, avro_scalar, avro_text
 from stream_anon.formats.writing.binary import BinaryEncoder
 from stream_anon.formats.writing.encoding import OfRecord, Part, of_class
+from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.output.fields import Field, fields_of

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_kernel
-from stream_anon.formats.avro.lexing import put_long
 from stream_anon.formats.writing.binary import binary_values
 from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.encoding import Passing
@@ -25,7 +24,7 @@ from stream_anon.formats.writing.odd_values import (
     plain_integer,
 )
 from stream_anon.formats.writing.passing import PassedTexts, Spans
-from stream_anon.formats.writing.varints import varint
+from stream_anon.formats.writing.varints import put_zigzag, varint, zigzag
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.policy import Policy
@@ -37,11 +36,6 @@ _GROWTH = {STRING: 4, INTEGER: 10, NUMBER: 8, BOOLEAN: 0}
 _LIST_GROWTH = 2  # how many items there are, and the end, beyond two brackets
 _VALUE_BYTE, _LOWER_T = VALUE[0], ord("t")
 _MOST_BYTES = 11  # that any value takes beyond its JSON
-
-
-def zigzag(number: int) -> bytes:
-    """Return an integer of 64 bits as Avro writes it; `OverflowError` for a longer one."""
-    return varint(number << 1 if number >= 0 else ~(number << 1))
 
 
 def avro_scalar(value: Scalar) -> bytes:
@@ -111,10 +105,10 @@ def write_values(
             out[place] = _VALUE_BYTE
             place += 1
             if kind == STRING:
-                place = put_long(stop - start - 2, out, place)
+                place = put_zigzag(stop - start - 2, out, place)
                 place = copied(words, start + 1, stop - 1, out_words, place)
             elif kind == INTEGER:
-                place = put_long(plain_integer(text, start, stop), out, place)
+                place = put_zigzag(plain_integer(text, start, stop), out, place)
             elif kind == NUMBER:
                 double[0] = plain_double(text, start, stop)
                 out_words[place] = bits[0]

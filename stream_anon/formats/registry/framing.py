@@ -13,9 +13,10 @@ Protobuf, what names the message within its schema follows; see `messages`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ _CONFLUENT_HEADER = b"__value_schema_id"  # 0 and an id, or 1 and a GUID
 _GLOBAL_HEADER, _CONTENT_HEADER = b"apicurio.value.globalId", b"apicurio.value.contentId"  # eight bytes of an id
 _MESSAGE_HEADER = b"apicurio.protobuf.type"  # the name of a message that is not within another
 _ENCODING_HEADER = b"apicurio.value.encoding"  # of Avro: BINARY, or JSON
-_BY_ID, _BY_GUID, _BY_GLUE = 0, 1, 3  # first bytes
+_BY_ID = 0  # the first byte of frames that hold a number
 _GUID_BYTES = 16
 _PLAIN, _ZLIB = 0, 5
 MOST_ID = (1 << 31) - 1
@@ -127,6 +128,30 @@ class Frames:
         return dict(zip(self.keys, counts.tolist(), strict=True))
 
 
+class _Form(NamedTuple):
+    """One way in which a frame begins."""
+
+    first: int  # byte
+    width: int  # bytes of what names the schema: a number, or 16 of a UUID
+    packing: bool = False  # whether a byte before that says how the record is compressed
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the frame."""
+        return 1 + self.packing + self.width
+
+
+_MessageReader = Callable[[bytes], tuple[MessageName, int] | None]
+"""Returns the name of the message that bytes begin with, and how many bytes it takes; None if they name none."""
+
+_FRAMES: Mapping[Framing, tuple[tuple[_Form, ...], _MessageReader]] = {
+    Framing.CONFLUENT: ((_Form(_BY_ID, 4), _Form(1, _GUID_BYTES)), place_at),
+    Framing.APICURIO_GLOBAL: ((_Form(_BY_ID, 8),), name_at),
+    Framing.APICURIO_CONTENT: ((_Form(_BY_ID, 8),), name_at),
+    Framing.GLUE: ((_Form(3, _GUID_BYTES, packing=True),), number_at),
+}
+
+
 def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Frames:
     """Return the frames of values; about 50 ns a value, whatever the bytes.
 
@@ -136,33 +161,26 @@ def frames_of(values: Texts, framing: Framing, *, messages: bool = False) -> Fra
         Whether the name of a message follows, as in Protobuf.
     """
     starts, words = values.starts, padded_words(values.room)
-    sizes = values.stops - starts
-    first = values.room[starts]
+    sizes, first = values.stops - starts, values.room[starts]
     kinds = np.full(len(values), UNFRAMED, np.int64)
-    heads = np.zeros(len(values), np.int64)
-    packed = np.zeros(len(values), np.bool_)
-    width = 8 if framing.is_apicurio else 4
-    if framing is Framing.GLUE:
-        named = (first == _BY_GLUE) & (sizes >= 2 + _GUID_BYTES)
-        packing = np.where(named, values.room[np.where(named, starts + 1, 0)], _PLAIN)
-        named &= (packing == _PLAIN) | (packing == _ZLIB)
-        packed = named & (packing == _ZLIB)
-        kinds[named], heads[named] = _BY_GLUE, 2 + _GUID_BYTES
-    else:
-        numbered = (first == _BY_ID) & (sizes > width)
-        kinds[numbered], heads[numbered] = _BY_ID, 1 + width
-        named = (first == _BY_GUID) & (sizes > _GUID_BYTES) & (not framing.is_apicurio)
-        kinds[named], heads[named] = _BY_GUID, 1 + _GUID_BYTES
-    bodies = starts + heads
+    bodies, packed = starts.copy(), np.zeros(len(values), np.bool_)
     high, low = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64)
-    rows = np.flatnonzero(kinds == _BY_ID)
-    high[rows] = words[starts[rows] + 1].byteswap() >> (64 - 8 * width)
-    rows = np.flatnonzero(kinds > _BY_ID)
-    high[rows] = words[bodies[rows] - _GUID_BYTES].byteswap()
-    low[rows] = words[bodies[rows] - _GUID_BYTES // 2].byteswap()
+    forms, message_of = _FRAMES[framing]
+    for form in forms:
+        rows = np.flatnonzero((first == form.first) & (sizes >= form.size))
+        if form.packing:
+            packing = values.room[starts[rows] + 1]
+            packed[rows] = packing == _ZLIB
+            rows = rows[(packing == _PLAIN) | (packing == _ZLIB)]
+        kinds[rows] = form.first
+        bodies[rows] += form.size
+        names = bodies[rows] - form.width
+        high[rows] = words[names].byteswap() >> max(64 - 8 * form.width, 0)
+        if form.width == _GUID_BYTES:
+            low[rows] = words[names + _GUID_BYTES // 2].byteswap()
     keys, owners = _distinct(kinds, high, low)
     frames = Frames(keys, owners, bodies, packed)
-    return _of_messages(values, frames, _reader_of_messages(framing)) if messages else frames
+    return _of_messages(values, frames, message_of) if messages else frames
 
 
 def _distinct(
@@ -188,16 +206,6 @@ def _key(kind: int, high: int, low: int) -> SchemaKey:
         return SchemaKey(high)
     half = 1 << 64
     return SchemaKey(str(uuid.UUID(int=(high % half) * half + low % half)))
-
-
-_MessageReader = Callable[[bytes], tuple[MessageName, int] | None]
-
-
-def _reader_of_messages(framing: Framing) -> _MessageReader:
-    """Return what reads the name of a message that bytes begin with, and tells how many bytes it takes."""
-    if framing is Framing.GLUE:
-        return number_at
-    return name_at if framing.is_apicurio else place_at
 
 
 def _of_messages(values: Texts, frames: Frames, read: _MessageReader) -> Frames:
@@ -244,12 +252,12 @@ def _beginning(
     return rows
 
 
-def lead_of(schema: int, message: Sequence[int] | None = None) -> bytes:
+def lead_of(schema: int, *, message: bool = False) -> bytes:
     """Return what stands before each record of a schema: Confluent's frame.
 
     Parameters
     ----------
     message
-        Of Protobuf: the place of the message, of which only the first of a schema is written.
+        Of Protobuf: whether a message is named, which is the first of the schema.
     """
-    return bytes([_BY_ID]) + schema.to_bytes(4, "big", signed=True) + (b"" if message is None else b"\0")
+    return bytes([_BY_ID]) + schema.to_bytes(4, "big", signed=True) + (b"\0" if message else b"")

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stream_anon.formats.writing.varints import varint_at
+
 Place = tuple[int, ...]
 """Which of a schema's messages, which of the messages within that one, and so on."""
 MessageName = Place | int | str
@@ -65,15 +67,15 @@ def place_at(data: bytes) -> tuple[Place, int] | None:
 
 def number_at(data: bytes) -> tuple[int, int] | None:
     """Return the number that bytes begin with, as AWS Glue writes it, and its bytes; None if they hold none."""
-    return _varint_at(data, 0)
+    return varint_at(data, 0, _MOST_NUMBER)
 
 
 def name_at(data: bytes) -> tuple[str, int] | None:
     """Return the name that bytes begin with, as Apicurio writes it, and its bytes; None if they hold none."""
-    outer = _varint_at(data, 0)
+    outer = varint_at(data, 0, _MOST_NUMBER)
     if outer is None or data[outer[1] : outer[1] + 1] != bytes([_NAME_FIELD]):
         return None
-    inner = _varint_at(data, outer[1] + 1)
+    inner = varint_at(data, outer[1] + 1, _MOST_NUMBER)
     if inner is None:
         return None
     size, at = inner
@@ -87,15 +89,5 @@ def name_at(data: bytes) -> tuple[str, int] | None:
 
 def _signed_at(data: bytes, at: int) -> tuple[int, int] | None:
     """Return a zigzag varint and the place behind it; None if it is none, or negative."""
-    found = _varint_at(data, at)
+    found = varint_at(data, at, _MOST_NUMBER)
     return None if found is None or found[0] & 1 else (found[0] >> 1, found[1])
-
-
-def _varint_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Return a varint of up to five bytes and the place behind it; None if it does not end."""
-    value = 0
-    for turn, byte in enumerate(data[at : at + _MOST_NUMBER]):
-        value |= (byte & 127) << 7 * turn
-        if byte < 128:
-            return value, at + turn + 1
-    return None

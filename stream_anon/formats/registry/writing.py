@@ -51,11 +51,8 @@ class Frame:
 
     def __init__(self, registry: SchemaRegistry, schema: OutputSchema) -> None:
         self._registry, self._schema = registry, schema
-        self._lead = b"" if schema.number is None else self._lead_of(schema.number)
-        self.width = len(self._lead_of(0))
-
-    def _lead_of(self, number: int) -> bytes:
-        return lead_of(number, (0,) if self._schema.message else None)
+        self._lead = b"" if schema.number is None else lead_of(schema.number, message=schema.message)
+        self.width = len(lead_of(0, message=schema.message))
 
     async def open(self) -> None:
         """Register the schema, or look it up, once.
@@ -79,7 +76,7 @@ class Frame:
                 number = await _found(session, schema)
         if not 0 <= number <= MOST_ID:
             raise RegistryError(f"registry: gave the output's schema the id {number}, which no frame can hold")
-        self._lead = self._lead_of(number)
+        self._lead = lead_of(number, message=schema.message)
 
     async def raise_if_refused(self) -> None:
         """Ask whether `open` would learn the id, and register nothing; raises as `open` does."""

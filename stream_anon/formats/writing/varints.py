@@ -1,4 +1,7 @@
-"""Integers of a varying number of bytes, seven bits in each, the lowest first: as Avro and Protobuf have them."""
+"""Integers of a varying number of bytes, seven bits in each, the lowest first: of Avro, Protobuf and Kafka.
+
+A zigzag integer may be negative: its sign is the lowest bit, 0, -1, 1, -2 and so on are 0, 1, 2, 3.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,23 @@ from stream_anon.compiled import checked_inlined
 MOST_VARINT = 10
 """The bytes that 64 bits take."""
 
-_LOWER, _MORE, _BITS, _UPPER_CLEAR = 0x7F, 0x80, 64, 2**57 - 1
+_LOWER, _MORE, _STEP, _BITS, _UPPER_CLEAR = 0x7F, 0x80, 7, 64, 2**57 - 1
+_MOST_LONG = 2**63 - 1
 _BYTES = [bytes([number]) for number in range(_LOWER + 1)]
+
+
+@checked_inlined
+def read_within(text: NDArray[np.uint8], at: int, stop: int, most: int) -> tuple[int, int]:
+    """Return the integer of at most `most` bytes, and the place behind it, -1 if it does not end within them."""
+    number, shift = np.int64(0), 0
+    while at < stop and shift < _STEP * most:
+        byte = np.int64(text[at])
+        at += 1
+        number |= (byte & _LOWER) << shift
+        if byte < _MORE:
+            return int(number), at
+        shift += _STEP
+    return 0, -1
 
 
 @checked_inlined
@@ -19,17 +37,14 @@ def read_varint(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return 64 bits, and the place behind them, -1 if there are none; bits beyond them are dropped."""
     if at < stop and text[at] < _MORE:
         return int(text[at]), at + 1
-    number = np.int64(0)
-    shift = np.int64(0)
-    stop = min(stop, at + MOST_VARINT)
-    while at < stop:
-        byte = np.int64(text[at])
-        at += 1
-        number |= (byte & _LOWER) << shift
-        if byte < _MORE:
-            return int(number), at
-        shift += 7
-    return 0, -1
+    return read_within(text, at, stop, MOST_VARINT)
+
+
+@checked_inlined
+def read_zigzag(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
+    """Return a zigzag integer of 64 bits, and the place behind it, as `read_varint`."""
+    number, after = read_varint(text, at, stop)
+    return ((number >> 1) & _MOST_LONG) ^ -(number & 1), after
 
 
 @checked_inlined
@@ -53,6 +68,12 @@ def varint_size(number: int) -> int:
     return size
 
 
+@checked_inlined
+def put_zigzag(number: int, out: NDArray[np.uint8], place: int) -> int:
+    """Write an integer of 64 bits, zigzag; return the place behind it."""
+    return put_varint((number << 1) ^ (number >> 63), out, place)
+
+
 def varint(number: int) -> bytes:
     """Return the bytes of an integer that is not negative; `OverflowError` for one of more than 64 bits."""
     if number <= _LOWER:
@@ -65,3 +86,18 @@ def varint(number: int) -> bytes:
         number >>= 7
     found.append(number)
     return bytes(found)
+
+
+def zigzag(number: int) -> bytes:
+    """Return the bytes of a zigzag integer of 64 bits; `OverflowError` for a longer one."""
+    return varint(number << 1 if number >= 0 else ~(number << 1))
+
+
+def varint_at(data: bytes, at: int, most: int) -> tuple[int, int] | None:
+    """Return the integer at a place and the place behind it; None if it does not end within `most` bytes."""
+    value = 0
+    for turn, byte in enumerate(data[at : at + most]):
+        value |= (byte & _LOWER) << 7 * turn
+        if byte < _MORE:
+            return value, at + turn + 1
+    return None

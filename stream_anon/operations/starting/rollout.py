@@ -2,8 +2,8 @@
 
 The newest certificates tell it. Each names a policy document, which travels beside them and holds what a reader of
 the output could check; the certificate itself tells the engine and the terms. If the document is not among the
-newest records, as with certificates of version 1, the heads of certificates still name what was asked and who was
-counted, and their classes name the quasi-identifiers.
+newest records, the heads of certificates still name what was asked and who was counted, and their classes name the
+quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,6 @@ _NEWEST: tuple[int | None, ...] = (128, 4096, None)
 _UNREAD = (
     "what was promised cannot be read: the policy document is gone, or a certificate is damaged, of another "
     "release, or could not be read in time"
-)
-_UNTOLD = (
-    "of the policy before are not told, since an older release wrote its certificates: compare input.null_values, "
-    "accept_linkable, engine.seed and window, or publish a window under that policy with this release first"
 )
 _NOT_ONCE = (
     "was exactly-once and would be at-least-once: a record may be published twice, in two classes. While workers "
@@ -175,9 +171,8 @@ def before_of(values: Iterable[bytes]) -> Before | None:
             return Before(newest.policy, newest.revision, newest.closed, promises, understood, newest.delivery)
     alike = (part for part in parts if part.policy == newest.policy)
     names = {name for part in alike for each in part.classes for name in each.values}
-    promises = {"asked": msgspec.to_builtins(newest.asked), **stated}
-    if newest.individual is not msgspec.UNSET:
-        promises["individual"] = msgspec.to_builtins(newest.individual)
+    heads = {"asked": msgspec.to_builtins(newest.asked), "individual": msgspec.to_builtins(newest.individual)}
+    promises = heads | stated
     if names:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
     known = understood and newest.promises is None
@@ -213,8 +208,6 @@ def _compared(policy: Policy, before: Before) -> tuple[Weakening, ...]:
     weaker = weakened(before.promises, stated_by(policy))
     if not before.known:
         weaker += (Weakening("promises", _UNREAD),)
-    if "terms" not in before.promises:
-        weaker += (Weakening("terms", _UNTOLD),)
     return weaker
 
 

@@ -134,7 +134,7 @@ async def test_a_record_that_belongs_to_no_window_is_found(stage: Stage) -> None
     code, text = await _audit(config)
     assert code == 0, text
     await _send(stage, stage.output, b'{"person":"Mrs Smith"}')
-    await _send(stage, f"{stage.output}.certificates", b'{"schema":1,"who":"Mrs Smith"}', ("batch", b"ff"))
+    await _send(stage, f"{stage.output}.certificates", b'{"schema":2,"who":"Mrs Smith"}', ("batch", b"ff"))
     code, text = await _audit(config)
     assert code == 1, text
     for kind in (Kind.NO_BATCH, Kind.IDENTIFYING_FIELD, Kind.MISSING_FIELD, Kind.MALFORMED_CERTIFICATE):

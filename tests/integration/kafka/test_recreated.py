@@ -138,7 +138,7 @@ async def _forge(stage: Stage, following: int) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address)
     await producer.start()
     try:
-        key, value = f'["{stage.name}",1]'.encode(), f'{{"schema":1,"next":{following}}}'.encode()
+        key, value = f'["{stage.name}",1]'.encode(), f'{{"schema":2,"next":{following}}}'.encode()
         await producer.send_and_wait(f"{stage.output}.ledger", value, key=key, partition=0)
     finally:
         await producer.stop()

@@ -26,19 +26,17 @@ NEW = ward_policy(
 )
 
 
-def _windows(*policies: Policy, version: int = 2) -> list[tuple[bytes, list[dict[str, Any]]]]:
+def _windows(*policies: Policy, documents: bool = True) -> list[tuple[bytes, list[dict[str, Any]]]]:
     """Return a certificate and records for each policy, one window after the other, as one worker releases them."""
     windows = []
     previous = None
     for number, policy in enumerate(policies, start=1):
         release = release_of(policy, [ward_people(policy.k)], ranges=[InputRange(0, 10 * number, 10 * number + 10)])
-        frame = frame_of(release, number, previous, PolicyDocument.of(policy).promises)
+        frame = frame_of(release, number, previous, PolicyDocument.of(policy).promises if documents else None)
         (part,) = certificate_parts(release, policy, frame)
         certificate = json.loads(part) | {"closed": f"2024-05-13T08:{number:02}:30Z"}
-        if version == 1:
-            certificate = {k: v for k, v in certificate.items() if k not in ("revision", "missing", "accepted")}
-            certificate |= {"schema": 1, "policy": "sha256:" + f"{policy.k}" * 64}
-            del certificate["promises"]
+        if not documents:
+            certificate |= {"policy": "sha256:" + f"{policy.k}" * 64}
         windows.append((encode(certificate), released_records(release, policy)))
         previous = certificate_digest([windows[-1][0]])
     return windows
@@ -104,9 +102,8 @@ def test_a_document_that_was_changed_is_refused() -> None:
     assert verdict.counts.on_trust == 1
 
 
-def test_certificates_of_version_1_stand_beside_those_of_version_2() -> None:
-    # A worker of the release before writes beside one of this release: its windows are sound, and told as on trust.
-    first, second = _windows(OLD, version=1), _windows(OLD, NEW)[1:]
+def test_certificates_that_name_no_document_stand_beside_those_that_do() -> None:
+    first, second = _windows(OLD, documents=False), _windows(OLD, NEW)[1:]
     part = json.loads(second[0][0]) | {"previous": None}
     verdict = _verdict(NEW, _events([*first, (encode(part), second[0][1])], NEW))
     assert verdict.violations == ()
@@ -116,14 +113,14 @@ def test_certificates_of_version_1_stand_beside_those_of_version_2() -> None:
 
 
 def test_a_window_on_trust_must_keep_what_it_says_was_asked() -> None:
-    (part, records), *_ = _windows(OLD, version=1)
+    (part, records), *_ = _windows(OLD, documents=False)
     records[0]["illness"] = "cold"
     found = kinds(_verdict(NEW, _events([(part, records)])))
     assert found >= {Kind.TOO_FEW_RECORDS, Kind.UNCERTIFIED_CLASS, Kind.WRONG_CLASS_SIZE}
 
 
 def test_names_that_nobody_declared_are_not_repeated() -> None:
-    (part, records), *_ = _windows(OLD, version=1)
+    (part, records), *_ = _windows(OLD, documents=False)
     certificate = json.loads(part)
     certificate["asked"]["distinct_l"] = {"Mrs Smith": 2, "result": 2}
     certificate["missing"] = {"Mrs Smith": 9}

@@ -164,7 +164,7 @@ def test_a_key_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["stream-anon", "anonymize", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["stream-anon", "anonymize", "-c", *map(str, arguments)])
     with pytest.raises(SystemExit) as left:
         cli.main()
     return int(left.value.code or 0)

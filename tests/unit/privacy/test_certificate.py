@@ -31,8 +31,6 @@ from stream_anon.privacy.certificate import (
 )
 from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 
-ADDED_BY_VERSION_2 = {"revision", "missing", "accepted", "promises", "individual", "terms"}
-
 
 @pytest.fixture
 def policy() -> Policy:
@@ -94,14 +92,6 @@ def test_neither_the_seed_nor_a_field_that_passes_is_in_it(policy: Policy, relea
     assert "person" not in text.replace(individual, "")
     assert "fine" not in text
     assert "visits" not in text
-
-
-def test_a_certificate_of_version_one_is_read(policy: Policy, release: Release) -> None:
-    document = _document(policy, release)
-    for key in ADDED_BY_VERSION_2:
-        del document[key]
-    read = read_certificate([json.dumps(document | {"schema": 1}).encode()])
-    assert (read.schema, read.revision, read.missing, read.accepted) == (1, 0, {}, [])
 
 
 def test_a_window_without_a_class_still_has_one_part(policy: Policy) -> None:
@@ -235,7 +225,7 @@ def test_no_message_repeats_what_a_malformed_certificate_holds(policy: Policy, r
         assert "msgspec." not in shown
 
 
-@pytest.mark.parametrize("part", [b"", b"null", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"schema":1}'])
+@pytest.mark.parametrize("part", [b"", b"null", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"schema":2}'])
 def test_noise_is_not_read_as_a_certificate(part: bytes) -> None:
     with pytest.raises(CertificateError):
         read_part(part)
@@ -243,7 +233,7 @@ def test_noise_is_not_read_as_a_certificate(part: bytes) -> None:
 
 def test_a_missing_key_is_refused(policy: Policy, release: Release) -> None:
     document = _document(policy, release)
-    for key in document.keys() - ADDED_BY_VERSION_2:
+    for key in document:
         shorter = {name: value for name, value in document.items() if name != key}
         with pytest.raises(CertificateError):
             read_certificate([json.dumps(shorter).encode()])

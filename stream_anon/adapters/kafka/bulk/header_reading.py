@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
+from stream_anon.formats.writing.varints import varint_at
 
 MOST_RECORD = 16 * 1024 * 1024
 """Bytes of a record's key, value and headers; a larger one is not sound, unless its batch takes as many packed."""
 EACH_HEADER = 128
 """Bytes that the objects of a header take in memory, beside those of the header."""
+_MOST_NUMBER = 5  # bytes of a number of 32 bits
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -42,14 +44,8 @@ def read_headers(text: bytes) -> Headers:
 
 def _varint(text: bytes, at: int) -> tuple[int, int]:
     """Return a zigzag varint of 32 bits and the place behind it; bits beyond are dropped, as Java does."""
-    value = 0
-    for shift in range(0, 35, 7):
-        if at >= len(text):
-            break
-        byte = text[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            value &= 2**32 - 1
-            return value >> 1 ^ -(value & 1), at
-    raise UnsoundError
+    found = varint_at(text, at, _MOST_NUMBER)
+    if found is None:
+        raise UnsoundError
+    value = found[0] & 2**32 - 1
+    return value >> 1 ^ -(value & 1), found[1]

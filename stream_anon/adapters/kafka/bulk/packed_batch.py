@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.producer.message_accumulator import BatchBuilder
-from aiokafka.record.util import calc_crc32c, encode_varint
+from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.packing import NONE, PACKERS, packed
+from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
@@ -115,13 +116,9 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
 
 def _headers(headers: tuple[tuple[str, bytes], ...]) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return headers as they are written in a record, with their count."""
-    text = bytearray()
-    encode_varint(len(headers), text.append)
-    for name, value in headers:
-        for part in (name.encode(), value):
-            encode_varint(len(part), text.append)
-            text += part
-    return np.frombuffer(bytes(text), np.uint8)
+    parts = [part for name, value in headers for part in (name.encode(), value)]
+    text = zigzag(len(headers)) + b"".join(zigzag(len(part)) + part for part in parts)
+    return np.frombuffer(text, np.uint8)
 
 
 def most_bytes_of_value(most: int, headers: tuple[tuple[str, bytes], ...]) -> int:
@@ -134,13 +131,8 @@ def most_bytes_of_value(most: int, headers: tuple[tuple[str, bytes], ...]) -> in
 
 def least_batch_bytes(value: int, headers: tuple[tuple[str, bytes], ...]) -> int:
     """Return the bytes of a batch that holds one value of so many bytes, without a key."""
-    body = 4 + _width(value) + value + len(_headers(headers))  # attributes, time, place and no key: a byte each
-    return kernels.HEAD + _width(body) + body
-
-
-def _width(value: int) -> int:
-    """Return how many bytes a number that is not negative takes as a zigzag varint."""
-    return max(-(-(value << 1).bit_length() // 7), 1)
+    body = 4 + len(zigzag(value)) + value + len(_headers(headers))  # attributes, time, place, no key: a byte each
+    return kernels.HEAD + len(zigzag(body)) + body
 
 
 def warm_up() -> None:

@@ -4,8 +4,7 @@ A batch is a head of 61 bytes and its records; each record is its length, attrib
 and offset to the head's, key, value and headers, with all numbers as zigzag varints. The kernels never guess: where
 the bytes do not fit, they say how far they came, and the batch counts as unreadable.
 
-The kernels of this file are compiled into no other file's, nor those into these. What reads is checked; what writes
-takes room that `PackedBatch` has counted.
+What reads is checked; what writes takes room that `PackedBatch` has counted.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.compiled import bare_inlined, bare_kernel, checked_inlined, checked_kernel
+from stream_anon.compiled import bare_kernel, checked_inlined, checked_kernel
+from stream_anon.formats.writing.varints import put_varint, read_within, read_zigzag, varint_size
 from stream_anon.ports.headers import REFUSED
 
 HEAD_FIELDS = struct.Struct(">qiibIhiqqqhii")
@@ -29,8 +29,6 @@ _FORMAT_2 = 2
 _COMPRESSION, _APPEND_TIME, _MARKERS = 0b111, 0b1000, 0b10_0000  # bits of the attributes
 _NO_KEY = 1  # the varint of -1
 _NEWLINE = ord("\n")
-# A varint has seven bits in each byte, and a bit that says whether more follow.
-_SEVEN_BITS, _MORE = 127, 128
 _LOWER_HALF = 2**32 - 1
 _SHORT = 5  # bytes of a varint of 32 bits at the most
 LEAST_RECORD = 7  # bytes
@@ -92,35 +90,14 @@ def _big(data: NDArray[np.uint8], at: int, width: int) -> int:
 
 
 @checked_inlined
-def _varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
-    """Return a zigzag varint and the place behind it, -1 if it does not end."""
-    value, shift = np.int64(0), 0
-    while at < end and shift < 64:
-        byte = np.int64(data[at])
-        at += 1
-        value |= (byte & _SEVEN_BITS) << shift
-        if byte < _MORE:
-            return int(((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)), at
-        shift += 7
-    return 0, -1
-
-
-@checked_inlined
 def _short_varint(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """Return a zigzag varint of 32 bits and the place behind it, -1 if it does not end with its fifth byte.
 
     Java's clients and brokers drop what its fifth byte holds beyond 32 bits, so such a record is a sound one.
     """
-    value, shift = np.int64(0), 0
-    while at < end and shift < 35:
-        byte = np.int64(data[at])
-        at += 1
-        value |= (byte & _SEVEN_BITS) << shift
-        if byte < _MORE:
-            value &= _LOWER_HALF
-            return int((value >> 1) ^ -(value & 1)), at
-        shift += 7
-    return 0, -1
+    value, after = read_within(data, at, end, _SHORT)
+    value &= _LOWER_HALF
+    return (value >> 1) ^ -(value & 1), after
 
 
 @checked_kernel
@@ -247,7 +224,7 @@ def _read(
         if at < 0 or size < LEAST_RECORD - 1 or size > end - at:
             return False
         stop = at + size
-        time, at = _varint(data, at + 1, stop)
+        time, at = read_zigzag(data, at + 1, stop)
         if at < 0:
             return False
         place, at = _short_varint(data, at, stop)
@@ -354,7 +331,7 @@ def _put_spans(
 
     See `read_spans`.
     """
-    time, at = _varint(data, at + 1, stop)
+    time, at = read_zigzag(data, at + 1, stop)
     if at < 0:
         return False
     place, at = _short_varint(data, at, stop)
@@ -418,27 +395,10 @@ def read_spans(
     found[COUNT], found[AT], found[LAST], found[NEEDED] = count, at, before, needed
 
 
-@bare_inlined
-def _put_varint(target: NDArray[np.uint8], at: int, value: int) -> int:
-    """Write a number that is not negative as a zigzag varint; return the place behind it."""
-    value <<= 1
-    while value > _SEVEN_BITS:
-        target[at] = (value & _SEVEN_BITS) | _MORE
-        value >>= 7
-        at += 1
-    target[at] = value
-    return at + 1
-
-
-@bare_inlined
+@checked_inlined
 def _width(value: int) -> int:
     """Return how many bytes a number that is not negative takes as a zigzag varint."""
-    value <<= 1
-    width = 1
-    while value > _SEVEN_BITS:
-        value >>= 7
-        width += 1
-    return width
+    return varint_size(value << 1)
 
 
 @bare_kernel
@@ -481,12 +441,12 @@ def write_values(
         body = 2 + _width(time) + _width(number) + _width(size) + size + len(tail)
         if number and at + _width(body) + body >= limit:
             break
-        at = _put_varint(target, at, body)
+        at = put_varint(body << 1, target, at)
         target[at] = 0
-        at = _put_varint(target, at + 1, time)
-        at = _put_varint(target, at, number)
+        at = put_varint(time << 1, target, at + 1)
+        at = put_varint(number << 1, target, at)
         target[at] = _NO_KEY
-        at = _put_varint(target, at + 1, size)
+        at = put_varint(size << 1, target, at + 1)
         end = at + size
         while at < end:
             target_words[at] = words[start]

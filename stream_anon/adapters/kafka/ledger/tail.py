@@ -204,7 +204,7 @@ def place_of(key: bytes) -> Place:
 
 
 def value_of(entry: LedgerEntry) -> bytes:
-    """Return an entry as it is written, in version 2; `LedgerEntry` explains its keys."""
+    """Return an entry as it is written; `LedgerEntry` explains its keys."""
     fields = {
         "schema": SCHEMA_VERSION,
         "next": entry.next,
@@ -217,12 +217,12 @@ def value_of(entry: LedgerEntry) -> bytes:
 
 
 def entry_of(value: bytes) -> LedgerEntry:
-    """Return what an entry of version 1 or 2 says. Raises ValueError, KeyError or TypeError if it is no entry.
+    """Return what an entry says. Raises ValueError, KeyError or TypeError if it is no entry.
 
-    Unknown keys are ignored, so that a later release may add keys to version 2.
+    Unknown keys are ignored, so that a later release may add keys.
     """
     entry = json.loads(value)
-    if entry["schema"] not in (1, SCHEMA_VERSION) or type(entry["schema"]) is not int:
+    if entry["schema"] != SCHEMA_VERSION or type(entry["schema"]) is not int:
         raise ValueError("the entry has another version")
     batch, topic_id, cluster = entry.get("batch"), entry.get("topic_id"), entry.get("cluster")
     if not all(text is None or isinstance(text, str) for text in (batch, topic_id, cluster)):

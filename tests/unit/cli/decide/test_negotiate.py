@@ -168,12 +168,12 @@ def test_a_policy_is_not_written_where_its_hierarchies_are_not(
     assert not target.exists()
 
 
-def test_the_policy_that_was_read_is_not_written_over_and_the_former_option_still_works(
+def test_the_policy_that_was_read_is_not_written_over(
     adult: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, target = adult.read_text(), adult.parent / "answered.yaml"
     asked = ("negotiate", adult, "--input", adult.parent / "adult.csv", "--k", 3, *LEVELS, "--max-suppressed", 40)
-    for option in ("--output", "-o", "--policy"):
+    for option in ("--output", "-o"):
         assert run(monkeypatch, *asked, option, adult) == 2
         assert "was read, and is not written over" in capsys.readouterr().err
         assert adult.read_text() == before

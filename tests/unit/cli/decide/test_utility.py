@@ -28,7 +28,7 @@ def test_classifiers_are_shown_in_tables_in_json_by_the_schema_and_on_the_page(
     _one_classifier(monkeypatch)
     policy, source, test, outputs = files(tmp_path)
     page = tmp_path / "page.html"
-    asked = ("utility", source, *outputs, "--policy", policy, "--label", "illness", "--test", test)
+    asked = ("utility", source, *outputs, "-c", policy, "--label", "illness", "--test", test)
     assert run(monkeypatch, *asked, "--html", page) == 0
     out = capsys.readouterr().out
     assert "decision tree" in out

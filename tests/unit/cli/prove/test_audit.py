@@ -35,7 +35,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _audit(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof: Path) -> int:
-    return run(monkeypatch, "audit", "--policy", policy, "--output", target, "--certificates", proof)
+    return run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
@@ -47,7 +47,7 @@ def test_what_anonymize_writes_passes_the_audit_until_it_is_changed(
     policy.write_text(yaml.safe_dump(SETTINGS, sort_keys=False))
     source = write_json_lines(tmp_path / "in.jsonl", _visits(700))
     target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
     capsys.readouterr()
     assert _audit(monkeypatch, policy, target, proof) == 0
     assert "no violation found" in capsys.readouterr().out
@@ -67,10 +67,10 @@ def test_the_last_line_names_what_was_asked_and_what_holds_and_the_code_says_the
     policy = write_policy(tmp_path)
     source = write_json_lines(tmp_path / "in.jsonl", people(200))
     target, proof = tmp_path / "out.jsonl", tmp_path / "certificates.jsonl"
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
     certificates = [json.loads(line) for line in proof.read_text().splitlines()]
     least = min(one["achieved"]["k"] for one in certificates if "achieved" in one)
-    files = ("audit", "--policy", policy, "--output", target, "--certificates", proof)
+    files = ("audit", "-c", policy, "--output", target, "--certificates", proof)
     holds, short = f"every class has at least {least}", "what was asked does not hold"
     for options, code, words in (
         ((), 0, f"no violation found: {holds} individuals; its policy asks for k 3"),
@@ -94,7 +94,7 @@ def _sorted_by_age(criteria: dict[str, Any], folder: Path, monkeypatch: pytest.M
         record["home"], record["visits"] = {"city": "Oslo"}, 1
     source = write_json_lines(folder / "in.jsonl", records)
     target, proof = folder / "out.jsonl", folder / "certificates.jsonl"
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
     return policy, target, proof
 
 
@@ -119,7 +119,7 @@ def test_figures_of_what_classes_give_away_stand_in_the_report_and_fit_its_schem
 ) -> None:
     policy, target, proof = _sorted_by_age({"illness": {"distinct_l": 2}}, tmp_path, monkeypatch)
     capsys.readouterr()
-    files = ("--policy", policy, "--output", target, "--certificates", proof)
+    files = ("-c", policy, "--output", target, "--certificates", proof)
     assert run(monkeypatch, "audit", *files, "--json") == 0
     report = json.loads(capsys.readouterr().out)
     schema = json.loads((ROOT / "schemas" / "audit.schema.json").read_text())
@@ -155,7 +155,7 @@ def test_networks_are_published_and_read_back_by_an_audit(
     ]
     target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
     source = write_records(tmp_path / f"in{suffix}", records)
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
     text = target.read_text()
     rows = _rows(target)
     assert len(rows) == 400
@@ -180,14 +180,14 @@ def test_the_census_as_csv_passes_the_audit(tmp_path: Path, monkeypatch: pytest.
     privacy = {"k": 10, "individual": "every-record", "sensitive": {"salary-class": {"distinct_l": 2}}}
     policy.write_text(yaml.safe_dump({"privacy": privacy, "attributes": attributes}, sort_keys=False))
     target, proof = tmp_path / "out.csv", tmp_path / "certificates.jsonl"
-    assert run(monkeypatch, "anonymize", policy, folder / "adult.csv", target, "--certificates", proof) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, folder / "adult.csv", target, "--certificates", proof) == 0
     assert _audit(monkeypatch, policy, target, proof) == 0
 
 
 def test_an_audit_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = write_policy(tmp_path)
     assert _audit(monkeypatch, policy, tmp_path / "out.jsonl", tmp_path / "certificates.jsonl") == 2
-    assert run(monkeypatch, "audit", "--policy", policy) == 2
+    assert run(monkeypatch, "audit", "-c", policy) == 2
     assert run(monkeypatch, "audit") == 2
     assert run(monkeypatch, "audit", "--config", policy) == 2  # it has no section kafka
 
@@ -198,7 +198,7 @@ def test_windows_of_another_k_are_judged_under_their_own_and_the_change_is_told(
     policy = write_policy(tmp_path)
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
     target, proof = tmp_path / "out.jsonl", tmp_path / "certificates.jsonl"
-    arguments = ("anonymize", policy, source, target, "--certificates", proof, "--k", 2)
+    arguments = ("anonymize", "-c", policy, source, target, "--certificates", proof, "--k", 2)
     assert run(monkeypatch, *arguments) == 0
     capsys.readouterr()
     assert _audit(monkeypatch, policy, target, proof) == 0
@@ -215,9 +215,9 @@ def test_an_audit_with_the_options_of_anonymize_compares_with_what_they_promise(
     source = write_json_lines(tmp_path / "in.jsonl", people(120))
     target, proof = tmp_path / "out.jsonl", tmp_path / "certificates.jsonl"
     options = ("--k", 2, "--max-records", 60, "--engine", "mondrian", "--seed", 5)
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof, *options) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof, *options) == 0
     capsys.readouterr()
-    files = ("audit", "--policy", policy, "--output", target, "--certificates", proof)
+    files = ("audit", "-c", policy, "--output", target, "--certificates", proof)
     assert run(monkeypatch, *files, *options) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "with privacy.k: 2, window.max_records: 60, engine.name: mondrian, engine.seed: 5" in text
@@ -257,7 +257,7 @@ def test_ranges_and_words_are_published_and_read_back_by_an_audit(
     ]
     target, proof = tmp_path / f"out{suffix}", tmp_path / "certificates.jsonl"
     source = write_records(tmp_path / f"in{suffix}", records)
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proof) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
     text = target.read_text()
     rows = _rows(target)
     assert len(rows) == 400

@@ -34,7 +34,18 @@ def test_output_report_and_certificates_agree(tmp_path: Path, monkeypatch: pytes
     source = write_json_lines(tmp_path / "in.jsonl", records)
     target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
     code = run(
-        monkeypatch, "anonymize", policy, source, target, "--certificates", proof, "--report", report, "--k", 4
+        monkeypatch,
+        "anonymize",
+        "-c",
+        policy,
+        source,
+        target,
+        "--certificates",
+        proof,
+        "--report",
+        report,
+        "--k",
+        4,
     )
     assert code == 0
     released = [json.loads(line) for line in target.read_text().splitlines()]
@@ -63,7 +74,7 @@ def test_csv_loses_no_record_and_publishes_no_small_class(tmp_path: Path, monkey
             writer.writerow(
                 [record["person"], record["age"], record["home"]["city"], record["visits"], record["illness"], "x"]
             )
-    assert run(monkeypatch, "anonymize", policy, source, target) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 0
     rows = list(csv.reader(target.read_text().splitlines(), delimiter=";"))
     assert rows[0] == ["age", "home.city", "visits", "illness"]
     assert len(rows) == 91
@@ -74,7 +85,7 @@ def test_json_lines_pass_through_standard_streams(tmp_path: Path) -> None:
     policy = write_policy(tmp_path)
     lines = "".join(json.dumps(record) + "\n" for record in people(60))
     done = subprocess.run(
-        [sys.executable, "-m", "stream_anon.cli.main", "anonymize", str(policy), "-", "-"],
+        [sys.executable, "-m", "stream_anon.cli.main", "anonymize", "-c", str(policy), "-", "-"],
         input=lines, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert len([json.loads(line) for line in done.stdout.splitlines()]) == 60
@@ -178,7 +189,7 @@ def test_a_stopped_run_leaves_no_file(tmp_path: Path) -> None:
     outputs = tmp_path / "outputs"
     outputs.mkdir()
     options = ("--certificates", outputs / "c.jsonl", "--rejects", outputs / "r.jsonl")
-    with command("anonymize", write_policy(tmp_path), "-", outputs / "out.jsonl", *options) as running:
+    with command("anonymize", "-c", write_policy(tmp_path), "-", outputs / "out.jsonl", *options) as running:
         assert running.stdin is not None
         running.stdin.write("".join(json.dumps(record) + "\n" for record in people(120)))
         running.stdin.flush()
@@ -224,7 +235,7 @@ def test_bad_settings_are_named_by_file_and_key(
 ) -> None:
     policy = write_policy(tmp_path, **change)
     source = write_json_lines(tmp_path / "in.jsonl", people(3))
-    assert run(monkeypatch, "anonymize", policy, source, tmp_path / "out.jsonl") == 2
+    assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 2
     told = capsys.readouterr().err
     assert key in told
     assert str(policy) in told
@@ -234,7 +245,7 @@ def test_bad_settings_are_named_by_file_and_key(
 def test_the_output_cannot_overwrite_the_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", people(5))
     before = source.read_bytes()
-    assert run(monkeypatch, "anonymize", write_policy(tmp_path), source, source) == 2
+    assert run(monkeypatch, "anonymize", "-c", write_policy(tmp_path), source, source) == 2
     assert source.read_bytes() == before
 
 
@@ -244,7 +255,9 @@ def test_a_seed_repeats_the_classes_and_never_the_order(tmp_path: Path, monkeypa
     source = write_json_lines(tmp_path / "in.jsonl", people(50))
     outputs = []
     for name in ("a.jsonl", "b.jsonl"):
-        assert run(monkeypatch, "anonymize", policy, source, tmp_path / name, "--seed", 7, "--fresh-draws") == 0
+        assert (
+            run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / name, "--seed", 7, "--fresh-draws") == 0
+        )
         outputs.append((tmp_path / name).read_text().splitlines())
     assert sorted(outputs[0]) == sorted(outputs[1])
     assert outputs[0] != outputs[1]
@@ -274,7 +287,7 @@ def test_the_census_file_is_published_whole_at_the_k_asked_for(
     policy = write_document(tmp_path, document)
     report = tmp_path / "r.json"
     assert run(
-        monkeypatch, "anonymize", policy, folder / "adult.csv", tmp_path / "out.csv", "--report", report
+        monkeypatch, "anonymize", "-c", policy, folder / "adult.csv", tmp_path / "out.csv", "--report", report
     ) == 0  # fmt: skip
     told = json.loads(report.read_text())
     assert (told["records_in"], told["released"], told["achieved_k"]) == (30_162, 30_162, 10)
@@ -313,6 +326,7 @@ def test_missing_values_are_told_by_report_summary_and_certificate(
     code = run(
         monkeypatch,
         "anonymize",
+        "-c",
         policy,
         source,
         tmp_path / "out.jsonl",
@@ -353,11 +367,11 @@ def test_texts_that_mean_a_missing_value_are_published_as_missing(
     else:
         write_json_lines(source, [{**row, "home": {"city": "Oslo"}} for row in rows])
     options = ("--certificates", proof, "--report", report, "--accept-risk", "missing-field")
-    assert run(monkeypatch, "anonymize", policy, source, target, *options) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
     told = json.loads(report.read_text())
     assert (told["released"], told["rejected"]) == (39, {"no-individual": 1})
     assert told["missing"] == {"visits": 39, "illness": 39, "age": 19}
-    assert run(monkeypatch, "audit", "--policy", policy, "--output", target, "--certificates", proof) == 0
+    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 0
 
 
 def test_flat_keys_with_dots_keep_their_form_in_json_and_in_csv(
@@ -372,14 +386,14 @@ def test_flat_keys_with_dots_keep_their_form_in_json_and_in_csv(
         tmp_path / "o.csv",
     )
     proofs = {target: tmp_path / "c1.jsonl", table: tmp_path / "c2.jsonl"}
-    assert run(monkeypatch, "anonymize", policy, source, target, "--certificates", proofs[target]) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proofs[target]) == 0
     assert {json.loads(line)["after.visits"] for line in target.read_text().splitlines()} == set(range(40))
     with (tmp_path / "in.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["person", "age", "home.city", "after.visits", "illness"])
         writer.writerows([f"p{i}", 30, "Oslo", i, "flu"] for i in range(40))
     source = tmp_path / "in.csv"
-    assert run(monkeypatch, "anonymize", policy, source, table, "--certificates", proofs[table]) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, table, "--certificates", proofs[table]) == 0
     assert table.read_text().splitlines()[0] == "age,home.city,after.visits,illness"
     for released, proof in proofs.items():
-        assert run(monkeypatch, "audit", "--policy", policy, "--output", released, "--certificates", proof) == 0
+        assert run(monkeypatch, "audit", "-c", policy, "--output", released, "--certificates", proof) == 0

@@ -69,12 +69,12 @@ def test_a_field_that_never_comes_is_not_released_as_null(
     policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
     records = [{("Age" if name == "age" else name): value for name, value in one.items()} for one in people(200)]
     source = write_json_lines(tmp_path / "in.jsonl", records)
-    assert run(monkeypatch, "anonymize", policy, source, target) == 1
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 1
     assert "missing-field: attributes.age: none of 200 records has a value" in capsys.readouterr().err
     assert not target.exists()
     assert run(monkeypatch, "check", "-c", policy, "--input", source) == 1
     assert "upper and lower case" in " ".join(capsys.readouterr().out.split())
-    assert run(monkeypatch, "anonymize", policy, source, target, "--accept-risk", "missing-field") == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--accept-risk", "missing-field") == 0
 
 
 def test_a_file_of_which_nothing_fits_is_not_released_however_many_rejects_are_allowed(
@@ -82,7 +82,7 @@ def test_a_file_of_which_nothing_fits_is_not_released_however_many_rejects_are_a
 ) -> None:
     policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
     source = write_json_lines(tmp_path / "in.jsonl", [{**record, "age": 1000} for record in people(60)])
-    command = ("anonymize", policy, source, target, "--max-rejected", "100%")
+    command = ("anonymize", "-c", policy, source, target, "--max-rejected", "100%")
     assert run(monkeypatch, *command) == 1
     assert "no-record-fits: input: none of 60 records fits the policy" in capsys.readouterr().err
     assert run(monkeypatch, *command, "--accept-risk", "no-record-fits") == 0
@@ -95,7 +95,7 @@ def test_a_value_that_is_rare_in_a_part_of_the_file_and_common_in_the_whole_is_r
     policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
     records = [{**record, "visits": place % 40} for place, record in enumerate(people(400))]
     source = write_json_lines(tmp_path / "in.jsonl", records)
-    assert run(monkeypatch, "anonymize", policy, source, target) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 0
     assert run(monkeypatch, "check", "-c", policy, "--input", source) == 0
 
 
@@ -103,7 +103,7 @@ def test_standard_output_gets_no_record_before_they_are_judged(tmp_path: Path) -
     policy = write_policy(tmp_path)  # windows of 50 records
     records = [{**record, "visits": place} for place, record in enumerate(people(400))]
     lines = "".join(json.dumps(record) + "\n" for record in records)
-    command = [sys.executable, "-m", "stream_anon.cli.main", "anonymize", str(policy), "-", "-"]
+    command = [sys.executable, "-m", "stream_anon.cli.main", "anonymize", "-c", str(policy), "-", "-"]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -117,7 +117,7 @@ def test_standard_output_is_judged_window_by_window_once_a_sample_has_passed(
     policy = write_policy(tmp_path)
     records = [{**record, "visits": place if place >= 20_000 else 1} for place, record in enumerate(people(30_000))]
     source = write_json_lines(tmp_path / "in.jsonl", records)
-    assert run(monkeypatch, "anonymize", policy, source, "-") == 1
+    assert run(monkeypatch, "anonymize", "-c", policy, source, "-") == 1
     said = capfdbinary.readouterr()
     rare = [line for line in said.out.splitlines() if json.loads(line)["visits"] != 1]
     assert said.out
@@ -199,7 +199,7 @@ def test_a_summary_says_the_reasons_of_suppression_and_warns_of_many(
     few, many = people(300), people(300, each=6)
     for records, warned in ((few, False), (many, True)):
         source = write_json_lines(tmp_path / "in.jsonl", records)
-        assert run(monkeypatch, "anonymize", policy, source, tmp_path / "out.jsonl") == 0
+        assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 0
         said = capsys.readouterr().err
         assert ("stream-anon: warning: 200 of 300 records (66.7%) are left out, over-limit 200." in said) is warned
         assert ("200 suppressed (over-limit 200), 0 rejected" in said) is warned
@@ -212,5 +212,5 @@ def test_a_condition_of_brokers_cannot_be_accepted_for_a_file(
     policy, source = write_policy(tmp_path), write_json_lines(tmp_path / "in.jsonl", people(60))
     for method in ((), ("--method", "anatomy", "--option", "target=illness")):
         target = tmp_path / "out.jsonl"
-        assert run(monkeypatch, "anonymize", policy, source, target, *method, "--accept-risk", "brokers") == 2
+        assert run(monkeypatch, "anonymize", "-c", policy, source, target, *method, "--accept-risk", "brokers") == 2
         assert "can have no-record-fits, missing-field, rare-values, not brokers" in capsys.readouterr().err

@@ -44,13 +44,13 @@ def _anonymized(monkeypatch: pytest.MonkeyPatch, policy: Path, source: Path) -> 
     """Return the report, the released records and the certificates."""
     report, target, proof = (policy.parent / name for name in ("report.json", "out.jsonl", "proof.jsonl"))
     options = ("--certificates", proof, "--report", report, "--max-rejected", "50%")
-    assert run(monkeypatch, "anonymize", policy, source, target, *options) == 0
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
     told: dict[str, Any] = json.loads(report.read_text())
     return told, target, proof
 
 
 def _audited(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof: Path, *options: str) -> int:
-    return run(monkeypatch, "audit", "--policy", policy, "--output", target, "--certificates", proof, *options)
+    return run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof, *options)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_as_many_records_are_suppressed_as_were_negotiated(
 ) -> None:
     source, answered = adult.parent / "adult.csv", adult.parent / "answered.yaml"
     limits = ("--max-level", "age=1", "--max-level", "workclass=2", "--max-level", "education=1")
-    asked = ("--input", source, "--policy", answered, "--json")
+    asked = ("--input", source, "--output", answered, "--json")
     assert run(monkeypatch, "negotiate", adult, *limits, *options, *asked) == 0
     answer = json.loads(capsys.readouterr().out)
     scheme = answer["exact"] or answer["relaxations"]["suppression"]

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.avro.passing import write_values, zigzag
+from stream_anon.formats.avro.passing import write_values
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.formats.writing.odd_values import odd_cells
 from stream_anon.formats.writing.record_writing import write_records
+from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.domains.calendar.cells import Finest

@@ -107,4 +107,4 @@ def test_many_messages_of_one_schema_are_told_apart() -> None:
 
 def test_what_is_written_names_the_schema_as_confluent_does() -> None:
     assert lead_of(258) == b"\0\0\0\1\2"
-    assert lead_of(258, (0,)) == b"\0\0\0\1\2\0"
+    assert lead_of(258, message=True) == b"\0\0\0\1\2\0"

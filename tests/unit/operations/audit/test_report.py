@@ -38,7 +38,7 @@ def _schema() -> Draft202012Validator:
 
 
 def _audit(monkeypatch: pytest.MonkeyPatch, files: Files, *more: object) -> int:
-    given = ("--policy", files.policy_path, "--output", files.output, "--certificates", files.certificates)
+    given = ("-c", files.policy_path, "--output", files.output, "--certificates", files.certificates)
     return run(monkeypatch, "audit", *given, *more)
 
 

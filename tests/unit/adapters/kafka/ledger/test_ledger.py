@@ -111,10 +111,11 @@ async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
         (KEY, b"not json"),
         (KEY, b"\xff"),
         (KEY, b"7"),
-        (KEY, b'{"schema":1,"next":"7"}'),
-        (KEY, b'{"schema":1,"next":-1}'),
-        (KEY, b'{"schema":1,"next":true}'),
+        (KEY, b'{"schema":2,"next":"7"}'),
+        (KEY, b'{"schema":2,"next":-1}'),
+        (KEY, b'{"schema":2,"next":true}'),
         (KEY, b'{"next":7}'),
+        (KEY, b'{"schema":1,"next":7}'),
         (KEY, b'{"schema":3,"next":7}'),
         (KEY, b'{"schema":true,"next":7}'),
         (KEY, b'{"schema":2,"next":7,"topic_id":9}'),
@@ -126,7 +127,7 @@ async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
     ],
 )
 async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value: bytes) -> None:
-    good = (b'["people",0]', b'{"schema":1,"next":5}')
+    good = (b'["people",0]', b'{"schema":2,"next":5}')
     log = Log([good, (key, value), good])
     ledger = follow(log)
     try:
@@ -134,7 +135,7 @@ async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value
             with pytest.raises(TopicError, match=r"^out\.ledger-0, offset 1: is no entry"):
                 await ledger.caught_up()
         # The last word on a key counts.
-        log.records.append((KEY, b'{"schema":1,"next":9}') if key == KEY else (key, None))
+        log.records.append((KEY, b'{"schema":2,"next":9}') if key == KEY else (key, None))
         expected = {("people", 0): 5, ("people", 1): 9} if key == KEY else {("people", 0): 5}
         assert await nexts(ledger) == expected
     finally:
@@ -144,12 +145,11 @@ async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value
 @pytest.mark.parametrize("entry", [LedgerEntry(5), LedgerEntry(0, "b", "0a5d", 3)])
 def test_an_entry_is_read_as_it_was_written(entry: LedgerEntry) -> None:
     assert entry_of(value_of(entry)) == entry
-    assert entry_of(b'{"schema":1,"next":5,"batch":"b"}') == LedgerEntry(5, "b"), "version 1 is read"
-    assert entry_of(b'{"schema":2,"next":5,"later":1}') == LedgerEntry(5), "keys may be added to version 2"
+    assert entry_of(b'{"schema":2,"next":5,"later":1}') == LedgerEntry(5), "keys may be added"
 
 
 async def test_entry_that_was_taken_away_holds_its_window_no_more() -> None:
-    log = Log([(b'["people",0]', b'{"schema":1,"next":5}'), (KEY, b'{"schema":1,"next":7,"batch":"b"}')])
+    log = Log([(b'["people",0]', b'{"schema":2,"next":5}'), (KEY, b'{"schema":2,"next":7,"batch":"b"}')])
     ledger = follow(log)
     try:
         assert await nexts(ledger) == {("people", 0): 5, ("people", 1): 7}
@@ -168,7 +168,7 @@ async def test_follower_that_ended_says_why() -> None:
         assert await nexts(ledger) == {}
         log.error = ConnectionResetError("words of a library")
         await asyncio.sleep(0.02)
-        log.records.append((KEY, b'{"schema":1,"next":1}'))
+        log.records.append((KEY, b'{"schema":2,"next":1}'))
         with pytest.raises(BrokerError, match=r"^following the ledger: ConnectionResetError$"):
             await ledger.caught_up()
     finally:
@@ -574,7 +574,7 @@ async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no
 
 
 async def test_a_batch_that_nobody_can_read_is_told_with_its_place_and_never_passed_over() -> None:
-    log = Log([(KEY, b'{"schema":1,"next":7}')])
+    log = Log([(KEY, b'{"schema":2,"next":7}')])
     ledger = follow(log)
     log.error = UnreadableRecords(TOPIC, 0, 1, 3)
     for _ in range(2):
