@@ -58,6 +58,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return spaced(linked(markdown, page.file.src_uri))
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Return a page with plain bars: in the code of a table's cell each is written with a backslash before it."""
+    return html.replace("\\|", "|")
+
+
 def on_post_build(config: Any) -> None:
     """Put each page's text beside it. The index, which is of the form of llmstxt.org, is `llms.txt` too."""
     docs, site = Path(config.docs_dir), Path(config.site_dir)

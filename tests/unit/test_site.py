@@ -67,5 +67,6 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing_from_elsewhere(
         html = (tmp_path / page).with_suffix(".html").read_text()
         fetched = re.findall(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*", html)
         assert fetched == [], page
+        assert "\\|" not in html, page
         assert (tmp_path / page).read_text().startswith("# "), "the text stands beside the page"
     assert (tmp_path / "llms.txt").read_text() == linked(INDEX, "index.md")
