@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak fuzz check lint format lock schemas wheel apiserver bench mutants clean
+.PHONY: demo test soak fuzz check lint format docs lock schemas wheel apiserver bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests. The pip that comes with Python may be too
@@ -62,6 +62,16 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The versions are those of requirements/dev.txt where both have a package.
+$(VENV)/.docs: requirements/docs.txt $(VENV)/.runtime
+	@echo "Installing what builds the site ..."
+	@$(PIP) --require-hashes -r requirements/docs.txt
+	@touch $@
+
+docs: $(VENV)/.docs ## the site in build/site from docs/: a broken link or a page that its index lacks is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "The site is in build/site, its first page is build/site/index.html"
+
 lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf -o requirements/runtime.txt
@@ -69,6 +79,7 @@ lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf -c requirements/runtime.txt -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf --extra msk -c requirements/service.txt -c requirements/dev.txt -o requirements/msk.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/docs.in -c requirements/dev.txt -o requirements/docs.txt
 
 schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/reference/settings.md and the chart's copies anew from the model
 	$(BIN)/python -m stream_anon.settings.json_schema schemas/settings.schema.json

@@ -37,7 +37,7 @@ _ROOMS = (
     "formats/writing",
     "formats/avro",
     "formats/protobuf",
-    "adapters/registry",
+    "formats/registry",
 )
 _SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py")
 

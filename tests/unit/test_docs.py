@@ -101,10 +101,14 @@ def test_every_default_and_range_is_shown(key: str, row: str) -> None:
 # What the pages name --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_names_exists(page: Path) -> None:
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
     links = [link for link in LINK.findall(page.read_text()) if not link.startswith("http")]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = set(FILE.findall(_code(page)))
     missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "stream_anon" / name).exists())]
     assert missing == []

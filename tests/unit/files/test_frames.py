@@ -368,7 +368,7 @@ def coded(policy: Policy, name: str, value: Any) -> tuple[int, int]:
     return counts
 
 
-NOTHING = [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN")]
+NOTHING = [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "ns"), Decimal("NaN")]
 
 
 @pytest.mark.parametrize("value", NOTHING, ids=[f"{type(v).__name__} {i}" for i, v in enumerate(NOTHING)])
