@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from numba.core import caching
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
-from stream_anon import adapters, compiled
+from stream_anon import adapters, compiled, formats
 from stream_anon.compiled import (
     bare_inlined,
     bare_kernel,
@@ -189,9 +190,10 @@ UNCHECKED = {
 
 
 def test_every_kernel_that_reads_bytes_from_anybody_is_checked() -> None:
-    """Those of the core that kernels of adapters call are checked too."""
+    """Those of the core that such kernels call are checked too."""
     found: dict[str, set[str]] = {}
-    for module in pkgutil.walk_packages(adapters.__path__, "stream_anon.adapters."):
+    rooms = ((adapters.__path__, "stream_anon.adapters."), (formats.__path__, "stream_anon.formats."))
+    for module in chain.from_iterable(pkgutil.walk_packages(*room) for room in rooms):
         for what in vars(import_module(module.name)).values():
             if isinstance(what, Dispatcher) and not what.targetoptions.get("boundscheck"):
                 found.setdefault(what.py_func.__module__, set()).add(what.py_func.__name__)
