@@ -191,7 +191,7 @@ class Service:
         self._config.write_text(yaml.safe_dump(document), encoding="utf-8")
 
     def build(
-        self, settings: Settings, policy: Policy, clock: Clock, tell: Listener, stop: asyncio.Event, _source: object
+        self, settings: Settings, policy: Policy, clock: Clock, tell: Listener, stop: asyncio.Event, *_more: object
     ) -> Worker:
         """Do what `serving.build_worker` does; the worker stops when its first window is out and audited."""
         self._break_something()  # now that all kernels are warm

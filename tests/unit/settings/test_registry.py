@@ -63,7 +63,7 @@ def test_ids_of_schemas_may_be_numbers_or_uuids_in_any_spelling() -> None:
     upper = "89791762-2336-4186-9674-299B90A802E2"
     formats = _formats(registry={"url": URL, "schemas": {7: "a", "008": "b", upper: "c"}}, format="avro")
     assert formats.registry is not None
-    assert set(formats.registry.asked_schemas) == {"7", "8", upper.lower()}
+    assert set(formats.registry.schemas) == {"7", "8", upper.lower()}
 
 
 def test_secrets_come_from_settings_or_files_and_show_nowhere() -> None:

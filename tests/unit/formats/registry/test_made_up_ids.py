@@ -65,7 +65,7 @@ class _Topic:
         form = BodyFormat("AVRO", lambda _: ParsedSchema(lambda _: (_Reader(), {})))
         access = access or RegistryAccess("http://127.0.0.1")
         self.schemas = Schemas(access, form, {}, unheard=self.told.append)
-        self.schemas._client = registry  # type: ignore[assignment]
+        self.schemas._registry = registry  # type: ignore[assignment]
         self.began = _now()
 
     async def read(self, ids: Iterable[int | str], times: int = 1) -> None:

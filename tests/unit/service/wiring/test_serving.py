@@ -103,7 +103,9 @@ async def test_a_pause_is_told_while_kernels_compile_and_forgotten_by_a_stop_the
     monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
     told: list[Event] = []
     orders = Orders(stop, clock, told.append)
-    working = asyncio.create_task(serving.work(*read(tmp_path), clock, told.append, stop, orders=orders))
+    working = asyncio.create_task(
+        serving.work(*read(tmp_path), clock, told.append, stop, _no_permit, orders=orders)
+    )
     await asyncio.sleep(0.01)
     orders.pause()
     assert told[-1] == ReadingOrdered(True)
@@ -132,7 +134,7 @@ async def test_a_service_that_starts_paused_says_so_before_its_kernels_are_compi
     orders = Orders(stop, clock, tell, paused=True)
     try:
         async with asyncio.timeout(5):
-            await serving.work(*read(tmp_path), clock, tell, stop, orders=orders)
+            await serving.work(*read(tmp_path), clock, tell, stop, _no_permit, orders=orders)
     finally:
         compiled.set()
     assert ReadingOrdered(True) in told
