@@ -67,7 +67,9 @@ class Kind(StrEnum):
     UNCERTIFIED_CLASS = "records are of no class of the certificate"
     WRONG_CLASS_SIZE = "the class has another number of records than certified"
     WRONG_DIGEST = "the class's records are not those that were certified: their digest is another one"
-    DIGESTS_WITHOUT_KEY = "a key is set, and its records cannot be compared: no digests, or an unknown policy"
+    DIGESTS_WITHOUT_KEY = (
+        "a key is set, and its records cannot be compared: no digests, another key, or an unknown policy"
+    )
     TOO_FEW_RECORDS = "a class has fewer than k records"
     TOO_FEW_SHIELDED = "fewer records share what is published of a shield's attributes than it asks"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"

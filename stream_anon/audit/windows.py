@@ -167,8 +167,9 @@ class WindowAudit:
         That nothing can be compared though there is a key is noted.
         """
         keys = keys_of(certificate, self._keys, on_trust=self._values is None)
-        # A forger may take digests away, or change what tells the policy, so that it is not known what they are of.
-        if self._keys and keys in (Uncompared.NO_DIGESTS, Uncompared.ON_TRUST):
+        # A forger may take digests away, name a key that nobody has, or change what tells the policy, so that it is
+        # not known what they are of.
+        if self._keys and keys in (Uncompared.NO_DIGESTS, Uncompared.OTHER_KEY, Uncompared.ON_TRUST):
             self._findings.add(Kind.DIGESTS_WITHOUT_KEY, certificate.batch)
         return keys if isinstance(keys, Uncompared) else Recount(keys, lines)
 

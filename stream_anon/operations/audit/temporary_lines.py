@@ -37,11 +37,18 @@ class TemporaryLines:
             self._base.executemany("INSERT INTO lines VALUES (?, ?, ?)", ((window, *line) for line in lines))
             self._base.execute("COMMIT")
         except sqlite3.Error as error:
-            # The message of SQLite says what is wrong with the file, and holds nothing of the lines.
-            raise InputError(f"a temporary file for windows that are not complete: {error}") from None
+            raise _broken(error) from None
 
     def taken(self, window: int) -> Sequence[tuple[bytes, bytes]]:
-        """Return what was put of a window, and keep it no longer."""
-        found = self._base.execute("SELECT published, text FROM lines WHERE window = ?", (window,)).fetchall()
-        self._base.execute("DELETE FROM lines WHERE window = ?", (window,))
+        """Return what was put of a window, and keep it no longer. Raise InputError if the disk is full."""
+        try:
+            found = self._base.execute("SELECT published, text FROM lines WHERE window = ?", (window,)).fetchall()
+            self._base.execute("DELETE FROM lines WHERE window = ?", (window,))
+        except sqlite3.Error as error:
+            raise _broken(error) from None
         return found
+
+
+def _broken(error: sqlite3.Error) -> InputError:
+    # The message of SQLite says what is wrong with the file, and holds nothing of the lines.
+    return InputError(f"a temporary file for windows that are not complete: {error}")

@@ -64,7 +64,7 @@ class Before:
         How it was published.
     """
 
-    policy: str
+    policy: str  # empty if none of the certificates can be read
     revision: int
     closed: str
     promises: Mapping[str, Any]
@@ -145,7 +145,7 @@ def _is_other_part(value: bytes) -> bool:
 
 
 def before_of(values: Iterable[bytes]) -> Before | None:
-    """Return what the newest of some certificates tells; other records are skipped.
+    """Return what the newest of some certificates tells, None if there are none; other records are skipped.
 
     What another release may have written is not understood: then not all is known, as it may be newer.
     """
@@ -161,7 +161,7 @@ def before_of(values: Iterable[bytes]) -> Before | None:
         else:
             understood &= not _is_other_part(value)
     if not parts:
-        return None
+        return None if understood else Before("", 0, "an unknown time", {}, known=False)
     newest = _newest(parts)
     stated = stated_in(newest)
     with suppress(CertificateError):
@@ -205,7 +205,7 @@ def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple
 
 
 def _compared(policy: Policy, before: Before) -> tuple[Weakening, ...]:
-    weaker = weakened(before.promises, stated_by(policy))
+    weaker = weakened(before.promises, stated_by(policy)) if before.promises else ()
     if not before.known:
         weaker += (Weakening("promises", _UNREAD),)
     return weaker

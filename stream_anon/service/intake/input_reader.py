@@ -220,7 +220,8 @@ class Reader:
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first
-                if not self.waits:  # else records before the loss are on their way
+                # Else records before the loss are in hand: they do not fit now, and a takeover reads them again.
+                if self._engine.position(lost.source) == lost.position:
                     self._engine.skip(lost.source, lost.position, first, self._clock.monotonic())
                 self._losses.take(place, self._topic_ids.get(place[0]), lost.position, first)
                 return

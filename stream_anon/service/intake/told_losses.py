@@ -9,7 +9,8 @@ from stream_anon.service.events import InputSkipped, Listener, PartitionStopped
 class ToldLosses:
     """Keeps the last lost stretch of each partition, for as long as the worker runs.
 
-    Until a window commits what lies behind a loss, each takeover begins before it.
+    Until a window commits what lies behind a loss, each takeover begins before it. Of several losses in one window
+    the earlier ones are told again then.
     """
 
     def __init__(self, tell: Listener) -> None:

@@ -69,6 +69,6 @@ def test_the_audit_shares_no_code_with_what_it_audits() -> None:
         "stream_anon.privacy.succession",
         "stream_anon.privacy.weakening",
     )
-    for path in (ROOT / "stream_anon" / "audit").glob("*.py"):
+    for path in (ROOT / "stream_anon" / "audit").rglob("*.py"):
         used = [name for name in _imports(path) if name.startswith("stream_anon")]
         assert all(name.startswith(allowed) for name in used), path.name

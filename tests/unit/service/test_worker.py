@@ -14,7 +14,7 @@ from stream_anon import errors
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.release import Release
-from stream_anon.ports import DeadClient
+from stream_anon.ports import DeadClient, Lost, Polled
 from stream_anon.privacy.certificate import certificate_digest, read_part
 from stream_anon.service.events import (
     Away,
@@ -444,6 +444,30 @@ async def test_a_loss_is_told_once_however_often_its_partition_is_taken_over_bef
         await driver.advance(10)
         assert driver.told(InputSkipped) == [InputSkipped((INPUT, 1), 5, 20), InputSkipped((INPUT, 1), 20, 25)]
         assert broker.serials == Counter([*range(5), *range(25, 30)])
+
+
+async def test_records_that_come_with_the_loss_behind_them_are_told_as_lost_if_they_are_gone() -> None:
+    """A Faust app's source gives both in one poll, and retention may have reached the records meanwhile."""
+    broker = MemoryBroker(1)
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        poll, answers = driver.source.poll, [5]
+
+        async def with_a_hole(wait: float, most: int) -> Polled:
+            if not answers or not broker.input[0]:
+                return await poll(wait, most)
+            polled = await poll(wait, answers.pop())
+            broker.first[0] = 10
+            return Polled(polled.chunks, (Lost(0, 5),))
+
+        driver.source.poll = with_a_hole  # type: ignore[method-assign]
+        driver.send(people(20))
+        await driver.settle()
+        await driver.advance(10)
+        (certificate,) = broker.certificates
+        (whole,) = certificate["inputs"]
+        assert (whole["start"], whole["end"], whole["lost"]) == (0, 20, [{"start": 0, "end": 10}])
+        assert certificate["in"] == 10
+        assert broker.serials == Counter(range(10, 20))
 
 
 async def test_the_certificate_of_the_next_window_names_what_was_lost_and_a_loss_alone_makes_a_window() -> None:

@@ -234,8 +234,7 @@ class Connection:
         conn = AIOKafkaConnection(
             host, port, client_id=f"{self.group}-knock", request_timeout_ms=int(_KNOCK_WITHIN * 1000), **options
         )
-        tokens = self.security.by_token
-        welcomed = False
+        tokens, welcomed = self.security.by_token, False
         refusal: BaseException | None
         try:
             await conn.connect()
@@ -244,7 +243,7 @@ class Connection:
             # aiokafka takes a refused token for a welcome. Only an answer without brokers shows it.
             refusal = SaslAuthenticationFailed() if tokens and not answer.brokers else None
         except Exception as error:  # noqa: BLE001 - ssl, aiokafka and the system each raise their own
-            refusal = SaslAuthenticationFailed() if tokens and welcomed else error
+            refusal = error
         finally:
             closed = conn.close()
         if not isinstance(refusal, OSError):  # after an OSError there may be no connection to wait for
@@ -252,6 +251,8 @@ class Connection:
         if refusal is None:
             return Door()
         refused = in_words(refusal, self.security)
+        if tokens and welcomed and isinstance(refusal, KafkaConnectionError):
+            refused = "the broker closes the connection after the login: it is stopping, or refuses our token"
         cause = Cause.UNREACHABLE if cause_of(refusal) is Cause.UNREACHABLE else Cause.CREDENTIALS
         return Door(refused, "" if refused else _absence(refusal), cause)
 

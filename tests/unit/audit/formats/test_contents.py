@@ -205,7 +205,9 @@ def test_after_a_change_of_the_key_windows_are_compared_by_the_key_that_they_nam
         by = {policy.digest_key, *keys}
         expected = {batch for batch, key in ((FIRST, KEY), (SECOND, NEW)) if key in by}
         assert found == (expected if changed else set())
-        assert kinds(verdict) <= {Kind.WRONG_DIGEST, Kind.GAP, Kind.UNKNOWN_PREVIOUS}
+        assert kinds(verdict) <= {Kind.WRONG_DIGEST, Kind.GAP, Kind.UNKNOWN_PREVIOUS, Kind.DIGESTS_WITHOUT_KEY}
+        accused = sum(one.kind is Kind.DIGESTS_WITHOUT_KEY for one in verdict.violations)
+        assert accused == (3 - recounted if by != {None} else 0), "a forger could name a key that nobody has"
         assert verdict.counts.recounted == recounted
         reason = Uncompared.OTHER_KEY if by != {None} else Uncompared.NO_KEY
         assert verdict.uncompared == ({reason: 3 - recounted} if recounted < 3 else {})

@@ -91,6 +91,16 @@ def _before(policy: Policy) -> Before:
 def test_no_certificate_tells_nothing(tmp_path: Path) -> None:
     assert before_of([]) is None
     assert before_of([b"", b"{}", b"\xff"]) is None
+
+
+def test_certificates_of_another_release_alone_forbid_a_start_until_somebody_accepts_it(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    before = before_of([b'{"schema": 9, "batch": "b"}'])
+    (weaker,) = weaker_than(policy, before, ledger=True)
+    assert weaker.place == "promises"
+    with pytest.raises(SettingsError, match="until an unknown time"):
+        refuse_weaker(policy, "", before, ledger=True)
+    refuse_weaker(policy, policy.digest, before, ledger=True)
     assert weaker_than(_policy(tmp_path), None, ledger=True) == ()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import (
     GroupAuthorizationFailedError,
     InconsistentGroupProtocolError,
@@ -150,6 +151,29 @@ async def test_a_listener_that_only_closes_connections_has_not_refused_our_crede
         )
     assert error.cause is Cause.UNREACHABLE
     assert "closes connections" in str(error) or "does not speak TLS" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("fails", "told"),
+    [(TimeoutError(), "no answer in time"), (KafkaConnectionError(SECRET), "it is stopping, or refuses our token")],
+)
+async def test_a_broker_that_welcomes_a_token_and_then_fails_need_not_have_refused_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails: Exception, told: str
+) -> None:
+    async def welcome(_: object) -> None:
+        return None
+
+    async def fail(*_: object) -> None:
+        raise fails
+
+    monkeypatch.setattr(AIOKafkaConnection, "connect", welcome)
+    monkeypatch.setattr(AIOKafkaConnection, "send", fail)
+    monkeypatch.setattr(AIOKafkaConnection, "close", lambda _: asyncio.ensure_future(asyncio.sleep(0)))
+    (tmp_path / "token").write_text("token")
+    security = Security("SASL_PLAINTEXT", "OAUTHBEARER", token_file=tmp_path / "token")
+    error = await connection_error(Connection("a:1", "g", security), "connecting", KafkaConnectionError(SECRET))
+    assert error.cause is Cause.UNREACHABLE
+    assert told in str(error)
 
 
 async def test_of_brokers_that_refuse_us_one_that_names_a_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
