@@ -81,9 +81,9 @@ class RecordFormats:
     Parameters
     ----------
     input, output
-        `json`, or one of `REGISTERED`.
+        One of `FORMATS` or `REGISTERED`.
     registry
-        Where schemas are; every format but `json` needs it.
+        Where schemas are; the formats of `REGISTERED` need it.
     subject, register
         Of the output's schema; see `OutputSchema`.
     wrapping
@@ -101,9 +101,14 @@ class RecordFormats:
     number: int | None = None
 
     @property
+    def names_schemas(self) -> bool:
+        """Return whether the records of the input name their schemas."""
+        return self.input in REGISTERED
+
+    @property
     def headers(self) -> HeaderRule:
         """Return which headers may hold what stands before a record."""
-        if self.input == "json" or self.registry is None:
+        if not self.names_schemas or self.registry is None:
             return NO_HEADERS
         return headers_of(self.registry.framing, messages=self.input == "protobuf")
 
@@ -264,9 +269,11 @@ def topic_codec(
     SettingsError
         If the output's format needs another shape.
     """
-    if formats.registry is None or (formats.input, formats.output) == ("json", "json"):
-        return codec_of(policy, max_record_bytes, wrapping=formats.wrapping)
+    if formats.registry is None or not {formats.input, formats.output} & REGISTERED.keys():
+        plain = formats.input if formats.input in FORMATS else "json"
+        return codec_of(policy, max_record_bytes, plain, formats.wrapping)
     check_formats(policy, formats)
+    # What the bodies of registered formats mean is JSON.
     inside, unwrappers = _inside(policy, max_record_bytes, "json", formats.wrapping)
     framed = _framed_texts(policy, max_record_bytes, formats, formats.registry, noticed, unheard)
     writing = _writing(policy, inside, formats, formats.registry)
@@ -276,9 +283,12 @@ def topic_codec(
 def check_formats(policy: Policy, formats: RecordFormats) -> None:
     """Raise SettingsError if a format cannot be had, or the output's format needs another shape of the records."""
     for name in (formats.input, formats.output):
-        if name != "json" and name not in REGISTERED:
+        if name not in FORMATS and name not in REGISTERED:
             raise SettingsError("kafka.format", f"{name} is not supported")
-    if formats.output != "json" and REGISTERED[formats.output].typed and policy.shape is Shape.NATURAL:
+        if name in FORMATS and name != "json" and formats.input != formats.output:
+            raise SettingsError("kafka.format", f"{name} must be the format of both input and output")
+    typed = formats.output in REGISTERED and REGISTERED[formats.output].typed
+    if typed and policy.shape is Shape.NATURAL:
         raise SettingsError("kafka.format", f"{formats.output} output needs output.shape: typed or flat")
 
 
@@ -292,7 +302,7 @@ async def raise_if_schema_refused(policy: Policy, formats: RecordFormats) -> Non
     Refused
         If a worker would be refused.
     """
-    if formats.registry is not None and formats.output != "json":
+    if formats.registry is not None and formats.output in REGISTERED:
         writing = _writing(policy, codec_of(policy), formats, formats.registry)
         if writing is not None:
             await writing[1].raise_if_refused()
@@ -307,7 +317,7 @@ def _framed_texts(
     unheard: Callable[[UnknownSchemas], None],
 ) -> FramedTexts | None:
     """Return what takes the frames of the input off; None if it has none."""
-    if formats.input == "json":
+    if not formats.names_schemas:
         return None
     wrapping = formats.wrapping
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
@@ -321,7 +331,7 @@ def _framed_texts(
 def _writing(
     policy: Policy, plain: Codec, formats: RecordFormats, registry: SchemaRegistry
 ) -> tuple[BodyEncoder, Frame] | None:
-    if formats.output == "json":
+    if formats.output not in REGISTERED:
         return None
     chosen = REGISTERED[formats.output]
     encoder, kind = chosen.encoder(policy, plain), chosen.kind

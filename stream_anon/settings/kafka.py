@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from stream_anon.conditions import Condition
+from stream_anon.formats.codecs import REGISTERED
 from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.settings.formats.registry import FormatName, FormatSettings, RegistrySettings
@@ -222,7 +223,7 @@ only."""
         inputs, own = self.inputs, (self.output, self.certificates, self.dead_letters, self.ledger)
         if self.updates == "skip" and self.envelope != "debezium":
             raise ValueError("updates is for envelope: debezium only")
-        if self.registry is None and {self.formats.input, self.formats.output} != {"json"}:
+        if self.registry is None and {self.formats.input, self.formats.output} & REGISTERED.keys():
             raise ValueError("a format other than json needs kafka.registry")
         if self.formats.input != "json" and self.envelope not in ("none", "debezium"):
             raise ValueError(f"envelope: {self.envelope} is for records of format json")

@@ -41,7 +41,7 @@ async def raise_if_registry_away(formats: RecordFormats) -> None:
 
     Not where files hold schemas: then it may not be needed.
     """
-    if formats.input != "json" and formats.registry is not None and not formats.registry.schemas:
+    if formats.names_schemas and formats.registry is not None and not formats.registry.schemas:
         async with formats.registry.session() as session:
             await session.raise_if_away()
 

@@ -90,7 +90,7 @@ def build_worker(
         policy,
         source=source
         or KafkaSource(
-            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.input != "json"
+            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
         ),
         sink=sink,
         ledger=ledger,
@@ -124,7 +124,7 @@ def build_shadow(
         settings,
         policy,
         source=KafkaSource(
-            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.input != "json"
+            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
         ),
         sink=ShadowSink(
             connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
