@@ -76,7 +76,8 @@ class PassThrough:
                 if batch.record_count():
                     futures.append(await self._send(batch, partition))
             inputs = [{"partition": p, "start": a, "end": b} for p, (a, b) in ranges.items()]
-            note = json.dumps({"part": 1, "in": len(window), "inputs": inputs}, separators=(",", ":")).encode()
+            told = {"batch": "", "part": 1, "in": len(window), "inputs": inputs}
+            note = json.dumps(told, separators=(",", ":")).encode()
             await self._producer.send_and_wait(f"{self._topic}.out.certificates", note, partition=0)
             await asyncio.gather(*futures)
             offsets = {TopicPartition(self._topic, p): end for p, (_, end) in ranges.items()}

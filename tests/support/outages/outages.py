@@ -41,6 +41,7 @@ HOURS = 7200.0
 _QUOTA = 2000  # bytes a second and broker: less than is sent
 _GONE_WITHIN = 60.0
 _ABSENT = (KafkaError, OSError, TimeoutError)
+_READINGS, _A_READING = 4, 10.0
 
 
 @asynccontextmanager
@@ -151,9 +152,17 @@ class Outages:
             return all(member.process.get("/readyz")[0] == 200 for member in self.team.members)
         return False
 
+    async def _ledger(self) -> dict[int, int]:
+        """Return the ledger's entries; a client that was made among outages may ask a wrong leader for ever."""
+        for _ in range(_READINGS):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_A_READING):
+                    return await ledger_of(self.stage)
+        raise TimeoutError(f"the ledger was not read within {_READINGS} times {_A_READING:g} s")
+
     async def _released(self, ends: Mapping[int, int]) -> bool:
         with contextlib.suppress(*_ABSENT):
-            entries = await ledger_of(self.stage)
+            entries = await self._ledger()
             return all(entries.get(number, 0) >= end for number, end in ends.items())
         return False
 
@@ -257,7 +266,7 @@ class Outages:
             await admin.delete_records(
                 {TopicPartition(self.stage.name, number): RecordsToDelete(end) for number, end in places.items()}
             )
-        released = await ledger_of(self.stage)  # nothing changes it: whatever was on its way has ended
+        released = await self._ledger()  # nothing changes it: whatever was on its way has ended
         for number, end in places.items():
             unread = [(number, offset) for offset in range(released.get(number, 0), end)]
             self._gone += [self._seen.pop(spot) for spot in unread if spot in self._seen]

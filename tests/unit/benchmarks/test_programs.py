@@ -28,6 +28,9 @@ from tests.support.data import ROOT, shared_data
         "recoders.py --rows 60 --k 5",
         "utility_study.py --tasks made-up --methods DataFly --classifiers search --rows 300 --seconds 0.2",
         "worst_cases.py --windows 300 --repeats 1 --shapes heavy",
+        "formats.py --records 2000 --repeats 1",
+        "frames.py --records 2000 --repeats 1",
+        "throughput.py --windows 1000 --workers 1 --repeats 1",
     ],
 )
 def test_every_benchmark_runs(command: str) -> None:
@@ -40,5 +43,8 @@ def test_every_benchmark_runs(command: str) -> None:
         timeout=250,
         check=False,
     )
+    if done.returncode == 2 and "is not" in done.stderr:
+        pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
+    assert any(letter.isdigit() for letter in done.stdout), "it printed no figure"

@@ -89,6 +89,8 @@ def meaning(name: str, value: bytes | None) -> Any:
         event = json.loads(text, parse_constant=_refuse)
     except ValueError:
         return Reason.MALFORMED
+    except RecursionError:
+        return Reason.TOO_DEEP
     if not isinstance(event, dict):
         return Reason.NOT_AN_OBJECT
     if name == "connect":
