@@ -155,8 +155,9 @@ class Reader:
         RegistryError
             If the schemas that the records name cannot be learned. The next poll returns the records again.
         """
+        in_hand = {chunk.source for chunk in polled.chunks}
         for lost in polled.lost:
-            await self._answer_loss(lost)
+            await self._answer_loss(lost, behind_records=lost.source in in_hand)
         if self._is_another_topic:
             return None
         now = self._clock.monotonic()
@@ -197,7 +198,8 @@ class Reader:
         self._next[chunk.source] = chunk.end
         return [self.filled(window) for window in sealed]
 
-    async def _answer_loss(self, lost: Lost) -> None:
+    async def _answer_loss(self, lost: Lost, *, behind_records: bool) -> None:
+        """Go on behind a loss, or stop its partition; records before it may be in hand, which nobody took yet."""
         if lost.source not in self._next:
             return
         marks = self._source.marks
@@ -220,8 +222,7 @@ class Reader:
             if first > lost.position:
                 self._source.seek(lost.source, first)
                 self._next[lost.source] = first
-                # Else records before the loss are in hand: they do not fit now, and a takeover reads them again.
-                if self._engine.position(lost.source) == lost.position:
+                if not behind_records:  # else these do not fit any more, and a takeover reads them again
                     self._engine.skip(lost.source, lost.position, first, self._clock.monotonic())
                 self._losses.take(place, self._topic_ids.get(place[0]), lost.position, first)
                 return

@@ -470,6 +470,28 @@ async def test_records_that_come_with_the_loss_behind_them_are_told_as_lost_if_t
         assert broker.serials == Counter(range(10, 20))
 
 
+async def test_a_loss_that_begins_behind_a_marker_is_told_though_no_record_ends_there() -> None:
+    """Transactions leave offsets without a record, and the client counts them as read."""
+    broker = MemoryBroker(1)
+    async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
+        driver.send(people(5))
+        await driver.settle()
+        poll, answers = driver.source.poll, [Polled((), (Lost(0, 6),))]
+
+        async def behind_a_marker(wait: float, most: int) -> Polled:
+            return answers.pop() if answers else await poll(wait, most)
+
+        driver.source.poll = behind_a_marker  # type: ignore[method-assign]
+        driver.send(people(15, 5))
+        broker.lose(0, 12)
+        await driver.settle()
+        await driver.advance(10)
+        (certificate,) = broker.certificates
+        (whole,) = certificate["inputs"]
+        assert (whole["start"], whole["end"], whole["lost"]) == (0, 20, [{"start": 6, "end": 12}])
+        assert [event.lost for event in driver.told(WindowPublished)] == [((INPUT, 0, 6, 12),)]
+
+
 async def test_the_certificate_of_the_next_window_names_what_was_lost_and_a_loss_alone_makes_a_window() -> None:
     broker = MemoryBroker()
     async with Driver(broker, kafka={"lost_input": "skip"}) as driver:
