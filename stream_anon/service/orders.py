@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from stream_anon.ports import Clock
@@ -54,6 +55,7 @@ class Orders:
         self._pause, self._starts_paused = Pause() if paused else None, paused
         self._outlived = outlived
         self._told: Pause | None = None
+        self._reading = False
         self._draining = False
 
     @property
@@ -68,8 +70,19 @@ class Orders:
         """Return whether the pause in force ends with this process."""
         return self.in_force is not None and not self._starts_paused and not self._outlived
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Tell no pause as long as the context lasts: what is being read is still read when one is ordered."""
+        self._reading = True
+        try:
+            yield
+        finally:
+            self._reading = False
+
     def look(self) -> Pause | None:
-        """Tell what has changed since the last look; return the pause that is in force."""
+        """Tell what has changed since the last look; return the pause that was told last and is in force."""
+        if self._reading:
+            return self._told
         told, self._told = self._told, self.in_force
         if self._told is not None and self._told != told:
             self._tell(ReadingOrdered(True, self._told.until))

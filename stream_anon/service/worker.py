@@ -223,7 +223,8 @@ class Worker:
 
     async def _poll(self) -> None:
         try:
-            polled = await self._reader.poll(self._how_long())
+            with self._orders.reading():
+                polled = await self._reader.poll(self._how_long())
         except DeadClient as error:
             await self._rejoin(error)
         except BrokerError as error:
@@ -237,7 +238,8 @@ class Worker:
             if self._takeover_due():
                 return  # the takeover seeks, so the polled records come again
             try:
-                full = await self._reader.take(polled)
+                with self._orders.reading():  # nobody looks between the two
+                    full = await self._reader.take(polled)
             except RegistryError as error:
                 self._reachability.failed(Away.ASKING_REGISTRY, error)
                 return

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.ports import Polled
 from stream_anon.service.events import (
     Event,
     ReadingOrdered,
@@ -47,6 +48,29 @@ async def test_a_paused_worker_reads_nothing_and_stays_a_member() -> None:
         orders.resume()
         await driver.settle()
         assert driver.broker.accounted == 40
+
+
+async def test_a_pause_that_is_ordered_while_records_come_in_is_told_once_they_are_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with Driver() as driver:
+        orders = _ordered(driver)
+        driver.send(people(40))
+        poll = driver.source.poll
+
+        async def ordered_meanwhile(wait: float, most: int) -> Polled:
+            polled = await poll(wait, most)
+            orders.pause()
+            orders.look()  # as the task beside the worker does
+            return polled
+
+        monkeypatch.setattr(driver.source, "poll", ordered_meanwhile)
+        await driver.settle()
+
+        kinds = [type(event) for event in driver.events]
+        assert kinds.count(ReadingOrdered) == 1
+        assert RecordsConsumed in kinds
+        assert RecordsConsumed not in kinds[kinds.index(ReadingOrdered) :]
 
 
 async def test_the_open_window_of_a_paused_worker_is_published_at_its_deadline() -> None:
