@@ -10,7 +10,6 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import Event
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
@@ -56,7 +55,7 @@ class Watcher:
         self._driver = driver
         self._registry = CollectorRegistry()
         self._board = StatusBoard(driver.clock.monotonic)
-        self._listeners = (into_metrics(Metrics(self._registry)), self._board)
+        self._listeners = (into_metrics(self._registry), self._board)
         self._heard = 0
 
     def look(self) -> tuple[str, str]:

@@ -12,7 +12,6 @@ from typing import Any, get_args
 import numpy as np
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.prometheus.families import STOPS
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.measures.risk import Risk
@@ -37,6 +36,7 @@ from stream_anon.operations.utility.utility_page import utility_page
 from stream_anon.service import events as e
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.status_board import REMARKS, StatusBoard
+from stream_anon.service.wiring.metrics.partitions import STOPS
 from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.version import SOFTWARE

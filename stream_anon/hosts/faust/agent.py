@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import describe, open_log
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.errors import SettingsError, StreamAnonError
 from stream_anon.hosts.faust.group import FaustGroup
 from stream_anon.hosts.faust.source import FaustSource
@@ -109,7 +108,7 @@ class AnonymizingService:
 
     def _listener(self, registry: CollectorRegistry | None) -> Listener:
         log = into_log(self._log, self._clock.monotonic)
-        return log if registry is None else tell_all(into_metrics(Metrics(registry)), log)
+        return log if registry is None else tell_all(into_metrics(registry), log)
 
     async def consume(self, stream: Any) -> None:
         """Hand every record over until the stream ends."""

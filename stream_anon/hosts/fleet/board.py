@@ -9,11 +9,11 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.merging import Samples, growing, merged, sampled
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.hosts.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
 from stream_anon.service.status.leakage import highest
 from stream_anon.service.status.status_board import LAST_WINDOWS, MOST_PLACES
+from stream_anon.service.wiring.observing import into_metrics
 
 SILENT = 5.0  # seconds without a report after which a worker is not ready
 
@@ -45,7 +45,7 @@ class FleetBoard:
         self._stopping = False
         self._ends: dict[int, str] = {}
         nothing = CollectorRegistry()
-        Metrics(nothing)
+        into_metrics(nothing)
         self._nothing = sampled(nothing)  # of a worker without a report: not ready, its lag unknown
 
     def take(self, number: int, report: WorkerReport) -> None:

@@ -20,7 +20,6 @@ from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
 from stream_anon.adapters.prometheus.merging import sampled
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.hosts.fleet.reports import EVERY, WorkerReport, framed
@@ -69,7 +68,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
     registry = CollectorRegistry()
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
-    tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
+    tell = tell_all(into_metrics(registry), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
     orders = Orders(stop, clock, tell, paused=kafka_of(settings).paused, outlived=True)
     _read_orders(stop, orders)

@@ -108,7 +108,7 @@ class PartitionStopped:
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
     place: Place
-    reason: str  # one of `prometheus.families.STOPS`
+    reason: str  # one of `STOPS` in `service/wiring/metrics/partitions.py`
     explanation: str
 
 

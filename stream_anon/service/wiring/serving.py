@@ -17,7 +17,6 @@ from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.conditions import Condition
 from stream_anon.formats.codecs import check_formats
 from stream_anon.microdata.policy import Policy
@@ -80,7 +79,7 @@ async def _serve(settings: Settings, policy: Policy, ask: AskPermit, beside: Bes
     registry = CollectorRegistry()
     watch_process(registry)
     board = StatusBoard(clock.monotonic)
-    tell = tell_all(into_metrics(Metrics(registry)), into_log(log, clock.monotonic), board)
+    tell = tell_all(into_metrics(registry), into_log(log, clock.monotonic), board)
     stop = stop_at_signals(log)
     orders = Orders(stop, clock, tell, paused=kafka_of(settings).paused)
     with quiet_libraries(log, clock.monotonic):

@@ -10,12 +10,14 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures, write_audit_file
 from stream_anon.adapters.prometheus.exposition import exposition
-from stream_anon.adapters.prometheus.families import NOT_READY, REJECTIONS, SUPPRESSIONS
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.service.wiring.metrics.records import REJECTIONS, SUPPRESSIONS
+from stream_anon.service.wiring.metrics.worker import NOT_READY
+from stream_anon.service.wiring.observing import into_metrics
 from tests.support.alert_cases import ALERTS, RULES, Case, judge
 from tests.support.data import ROOT
 from tests.support.promtool import run_promtool
+from tests.support.told_events import EVERY_KIND
 
 FOLDER = RULES.parent
 HEADINGS = ("What it means", "Look at", "Do", "Do not")
@@ -766,11 +768,9 @@ def test_promtool_finds_no_fault_with_the_files() -> None:
 
 def test_every_metric_and_label_of_an_alert_exists(tmp_path: Path) -> None:
     registry = CollectorRegistry()
-    metrics = Metrics(registry)
-    metrics.started("1", "p", "forest", "exactly-once")
-    metrics.attributes(["age"])
-    metrics.leakage([("age", 0.3, 0.1)])
-    metrics.input_seen({"people": 4})
+    tell = into_metrics(registry)
+    for event in EVERY_KIND:
+        tell(event)
     FleetMetrics(registry, 2)
     write_audit_file(tmp_path / "audit.prom", AuditFigures("out", {"too-small": 0}, 1, 0, 1, 0, 1.0, 1.0))
     text = exposition(registry).decode() + (tmp_path / "audit.prom").read_text()

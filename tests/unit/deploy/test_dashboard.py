@@ -17,8 +17,9 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.service.wiring.observing import into_metrics
 from tests.support.data import ROOT
+from tests.support.told_events import STARTED
 
 FOLDER = ROOT / "deploy" / "grafana"
 PAGE = json.loads((FOLDER / "dashboards" / "stream-anon.json").read_text())
@@ -37,9 +38,7 @@ def _queries() -> Iterator[tuple[str, str]]:
 
 def _exposed() -> tuple[set[str], str]:
     registry = CollectorRegistry()
-    metrics = Metrics(registry)
-    metrics.started("1", "p", "forest", "exactly-once")
-    metrics.attributes(["age"])
+    into_metrics(registry)(STARTED)
     FleetMetrics(registry, 2)
     watch_process(registry)
     text = exposition(registry).decode()

@@ -8,7 +8,6 @@ import math
 import pytest
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.ports import Polled
 from stream_anon.service.events import (
     Event,
@@ -102,7 +101,7 @@ async def test_a_pause_shows_and_leaves_the_worker_ready() -> None:
     registry = CollectorRegistry()
     async with Driver() as driver:
         orders = _ordered(driver)
-        board, listen = StatusBoard(driver.clock.monotonic), into_metrics(Metrics(registry))
+        board, listen = StatusBoard(driver.clock.monotonic), into_metrics(registry)
         shown = []
         for order in (orders.pause, orders.pause, orders.resume):
             order()

@@ -10,7 +10,6 @@ from typing import Any, cast
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.logs import open_log
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.ports import ReleaseLedger
 from stream_anon.service.events import ClockSet, Event, LedgerHeld, Throttle, Throttled
 from stream_anon.service.status.status_board import StatusBoard
@@ -85,7 +84,7 @@ def test_log_metrics_and_status_page_name_throttling_and_a_held_ledger() -> None
     registry, stream, clock = CollectorRegistry(), io.StringIO(), FakeClock()
     board = StatusBoard(clock.monotonic)
     listeners = (
-        into_metrics(Metrics(registry)),
+        into_metrics(registry),
         into_log(open_log(clock.wall, "json", stream=stream), clock.monotonic),
         board,
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import msgspec
-import numpy as np
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
@@ -18,23 +18,36 @@ from stream_anon.adapters.prometheus.merging import (
     merged,
     sampled,
 )
-from stream_anon.adapters.prometheus.metrics import Metrics
+from stream_anon.service import events as e
+from stream_anon.service.wiring.observing import into_metrics
+from tests.support.classes import made_up_classes
+from tests.support.told_events import PUBLISHED, STARTED
 from tests.unit.adapters.prometheus.lint import problems
 
 
 class Process:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.metrics = Metrics(self.registry)
-        self.metrics.started("1", "p", "forest", "exactly-once")
-        self.metrics.limits(5, 30.0, 1000)
+        self.tell = into_metrics(self.registry)
+        self.tell(replace(STARTED, k=5))
 
     def published(self, records: int, k: int, loss: float, wall: float) -> Process:
-        self.metrics.records_settled(records, records, {}, {})
-        self.metrics.classes_published(np.array([records]), k, loss, 0)
-        self.metrics.window_published(1.0, wall)
-        self.metrics.delays([0.2, 4.0], [records - 1, 1], np.array([1.0]))
+        self.tell(
+            replace(
+                PUBLISHED,
+                released=records,
+                classes=made_up_classes([records]),
+                achieved_k=k,
+                gcp=loss,
+                wall=wall,
+                at=4.0,
+                arrivals=((3.8, records - 1), (0.0, 1)),
+            )
+        )
         return self
+
+    def owns(self, partitions: int) -> None:
+        self.tell(e.TakeoverDone((), 1, 0, 0, 0, (), (), partitions, 1, 0.1))
 
     @property
     def samples(self) -> tuple[Samples, ...]:
@@ -62,10 +75,9 @@ def test_every_gauge_has_a_rule_for_merging() -> None:
 def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     one, other, idle = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0), Process()
     for process, owned, lag, age in ((one, 2, 10, 1.0), (other, 1, 5, 3.0), (idle, 0, 0, 0.0)):
-        process.metrics.taken_over(0, 0, 0, owned, 0.1)
-        process.metrics.unread(lag, 0)
-        process.metrics.window_progress(10, age, closing=False, paused=False)
-        process.metrics.readiness(True)
+        process.owns(owned)
+        process.tell(e.WindowProgress(10, 5.0 - age, 5.0, closing=False, paused=False, lag=lag))
+        process.tell(e.ReadinessChanged(True))
     whole = merged([one.samples, other.samples, idle.samples])
     assert value(whole, "stream_anon_records_released_total") == 160
     assert value(whole, "stream_anon_achieved_k") == 5
@@ -80,7 +92,7 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     assert value(whole, "stream_anon_delay_seconds_bucket", le="0.25") == 158
     assert value(whole, "stream_anon_delay_seconds_bucket", le="+Inf") == 160
     assert math.isclose(value(whole, "stream_anon_delay_seconds_sum"), 99 * 0.2 + 59 * 0.2 + 8.0)
-    other.metrics.readiness(False)
+    other.tell(e.ReadinessChanged(False))
     assert value(merged([one.samples, other.samples]), "stream_anon_ready") == 0
     assert math.isnan(value(merged([one.samples, Process().samples]), "stream_anon_consumer_lag_records"))
 
@@ -97,7 +109,7 @@ def test_merged_metrics_keep_the_rules_and_every_series() -> None:
 
 def test_a_process_that_ends_leaves_its_counts() -> None:
     gone, present = Process().published(100, 7, 0.2, 10.0), Process()
-    gone.metrics.taken_over(0, 0, 0, 4, 0.1)
+    gone.owns(4)
     whole = merged([growing(gone.samples), present.samples])
     assert value(whole, "stream_anon_records_released_total") == 100
     assert value(whole, "stream_anon_class_size_records_count") == 1

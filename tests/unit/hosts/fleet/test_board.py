@@ -12,20 +12,19 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.adapters.prometheus.merging import sampled
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.hosts.fleet.board import SILENT, FleetBoard
 from stream_anon.hosts.fleet.reports import WorkerReport, framed, reports
 from stream_anon.service import events as e
 from stream_anon.service.status.status_board import REMARKS, StatusBoard
 from stream_anon.service.wiring.observing import into_metrics, tell_all
-from tests.unit.service.wiring.test_observing import PUBLISHED, STARTED
+from tests.support.told_events import PUBLISHED, STARTED
 
 
 class Worker:
     def __init__(self, partition: int) -> None:
         self.board = StatusBoard(lambda: 1030.0)
         self.registry = CollectorRegistry()
-        self.tell = tell_all(into_metrics(Metrics(self.registry)), self.board)
+        self.tell = tell_all(into_metrics(self.registry), self.board)
         self.tell(STARTED)
         self.tell(e.TakeoverDone((("people", partition, 0),), 1, 0, 0, 0, (), (), 1, 1, 0.1))
         self.tell(e.ReadinessChanged(True))

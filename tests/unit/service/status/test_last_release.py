@@ -10,7 +10,7 @@ import pytest
 
 from stream_anon.service.status.last_release import LOSS_BINS, MOST_CLASSES, last_release
 from tests.support.classes import made_up_classes
-from tests.unit.service.wiring.test_observing import PUBLISHED
+from tests.support.told_events import PUBLISHED
 
 
 def test_a_window_of_thousands_of_classes_shows_the_largest_and_counts_the_rest() -> None:

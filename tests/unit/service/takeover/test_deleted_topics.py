@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import BrokerAway, LedgerCreated, TakeoverDone
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
@@ -106,7 +105,7 @@ async def test_an_output_that_is_deleted_is_named_before_a_window_needs_it(topic
         assert not ready
         assert f"{topic}: does not exist; create it" in reason
         registry = CollectorRegistry()
-        count = into_metrics(Metrics(registry))
+        count = into_metrics(registry)
         for event in driver.events:
             count(event)
         assert registry.get_sample_value("stream_anon_not_ready", {"reason": "topic"}) == 1

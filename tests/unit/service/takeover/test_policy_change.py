@@ -8,7 +8,6 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import Outcome, Superseded, TransactionEnded, WindowAbandoned, WindowProgress
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
@@ -71,7 +70,7 @@ async def test_partitions_that_are_left_to_a_newer_policy_are_counted_and_so_is_
     registry = CollectorRegistry()
     async with Driver(broker, clock, "old", privacy=OLD) as driver:
         driver.send(people(7, 20))
-        listen = into_metrics(Metrics(registry))
+        listen = into_metrics(registry)
         for _ in range(3):
             await driver.advance(2.1)
         for event in driver.events:

@@ -7,7 +7,6 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry
 
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.service.events import PartitionStopped, WindowProgress
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
@@ -37,7 +36,7 @@ async def test_rewound_partition_counts_as_lag_and_as_not_read() -> None:
         state = await probed(driver)
         # Seven wait behind the ledger's entry; the eight before it were released already.
         assert (state.lag, state.stopped) == (7, 1)
-        listen, board = into_metrics(Metrics(registry)), StatusBoard(driver.clock.monotonic)
+        listen, board = into_metrics(registry), StatusBoard(driver.clock.monotonic)
         for event in driver.events:
             listen(event)
             board(event)
@@ -63,7 +62,7 @@ async def test_lost_input_counts_as_lag() -> None:
 
 async def test_lag_is_unknown_before_anybody_knows_it() -> None:
     registry = CollectorRegistry()
-    Metrics(registry)
+    into_metrics(registry)
     lag = registry.get_sample_value("stream_anon_consumer_lag_records")
     assert lag is not None
     assert lag != pytest.approx(0)

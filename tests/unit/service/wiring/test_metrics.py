@@ -1,21 +1,48 @@
+"""The metrics that a worker's events make: names, kinds, labels, and what each counts."""
+
+from __future__ import annotations
+
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client import CollectorRegistry
 from prometheus_client.samples import Sample
 
-from stream_anon.adapters.prometheus.columns import ColumnHistogram
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
-from stream_anon.adapters.prometheus.families import NOT_READY
-from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.errors import Cause
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.release import Suppression
+from stream_anon.service import events as e
+from stream_anon.service.wiring.metrics.worker import NOT_READY
+from stream_anon.service.wiring.observing import into_metrics
+from tests.support import told_events
+from tests.support.classes import made_up_classes
 from tests.support.promtool import run_promtool
 from tests.unit.adapters.prometheus.lint import problems
+
+STARTED = replace(
+    told_events.STARTED,
+    software='1.2.3"\\+0123456789ab.dirty',
+    max_records=10_000,
+    attributes=("age", "patient.city"),
+    published=("age", "note"),
+    accept_missing=("note",),
+    shields=(),
+)
+PUBLISHED = replace(
+    told_events.PUBLISHED,
+    classes=made_up_classes([20, 20, 40], (("*",), ("*",))),
+    achieved_k=12,
+    arrivals=((1029.0, 50), (1028.0, 40)),
+    broker_times=np.array([1_699_999_997.0, 1_699_999_996.0]),
+    wall=1_700_000_000.0,
+    durations=e.Durations(0.01, 0.005, 0.03, 0.02, gate=0.001),
+    missing={"age": 3, "undeclared": 9},
+)
+NO_CLASS = replace(PUBLISHED, released=0, classes=made_up_classes([]), achieved_k=None, gcp=None)
 
 
 @pytest.fixture
@@ -24,11 +51,10 @@ def registry() -> CollectorRegistry:
 
 
 @pytest.fixture
-def metrics(registry: CollectorRegistry) -> Metrics:
-    metrics = Metrics(registry)
-    metrics.started('1.2.3"\\+0123456789ab.dirty', "sha256:ab", "mondrian", "exactly-once")
-    metrics.limits(10, 30.0, 10_000)
-    return metrics
+def tell(registry: CollectorRegistry) -> e.Listener:
+    tell = into_metrics(registry)
+    tell(STARTED)
+    return tell
 
 
 def value(registry: CollectorRegistry, name: str, **labels: str) -> float:
@@ -37,32 +63,30 @@ def value(registry: CollectorRegistry, name: str, **labels: str) -> float:
     return found
 
 
-def feed(metrics: Metrics) -> None:
-    metrics.readiness(True)
-    metrics.assigned()
-    metrics.taken_over(dropped=1, read_again=2, skipped=1, owned=3, seconds=0.2)
-    metrics.consumed(100)
-    metrics.window_progress(90, 1.5, closing=False, paused=True)
-    metrics.unread(12, 1)
-    metrics.records_settled(100, 80, {"unplaced": 10}, {"missing": 10})
-    metrics.classes_published(np.array([20, 20, 40]), 12, 0.25, 0)
-    metrics.delays([1.0, 2.0], [50, 40], np.array([3.0, 4.0]))
-    metrics.durations({"close": 0.01, "gate": 0.001, "encode": 0.005, "publish": 0.03, "commit": 0.02})
-    metrics.attributes(["age"])
-    metrics.leakage([("age", 0.3, 0.1)])
-    metrics.window_published(29.0, 1_700_000_000.0)
-    metrics.transaction_ended("committed")
+def series(registry: CollectorRegistry) -> int:
+    return exposition(registry).decode().count("\n")
 
 
-def test_the_exposition_keeps_the_rules_of_promtool(registry: CollectorRegistry, metrics: Metrics) -> None:
-    feed(metrics)
+def feed(tell: e.Listener) -> None:
+    tell(e.ReadinessChanged(True))
+    tell(e.TakeoverStarted((("people", 0),)))
+    tell(e.TakeoverDone((("people", 0, 0),), 1, 0, 1, 2, (("people", 0),), (), 3, 1, 0.2))
+    tell(e.RecordsConsumed(100))
+    tell(e.WindowProgress(90, 1000.0, 1001.5, closing=False, paused=True, lag=12, stopped=1))
+    tell(PUBLISHED)
+    tell(e.WindowMeasured((("age", 0.3, 0.1),), 0.01))
+    tell(e.TransactionEnded(e.Outcome.COMMITTED))
+
+
+def test_the_exposition_keeps_the_rules_of_promtool(registry: CollectorRegistry, tell: e.Listener) -> None:
+    feed(tell)
     watch_process(registry)
 
     assert problems(exposition(registry).decode()) == []
 
 
-def test_promtool_finds_no_fault_with_the_exposition(registry: CollectorRegistry, metrics: Metrics) -> None:
-    feed(metrics)
+def test_promtool_finds_no_fault_with_the_exposition(registry: CollectorRegistry, tell: e.Listener) -> None:
+    feed(tell)
     watch_process(registry)
     assert run_promtool("check", "metrics", given=exposition(registry)) == ""
 
@@ -86,7 +110,7 @@ def test_the_lint_finds_fault_with_a_bad_text(text: str) -> None:
 
 
 def test_every_metric_has_the_prefix_and_none_has_a_created_series(
-    registry: CollectorRegistry, metrics: Metrics
+    registry: CollectorRegistry, tell: e.Listener
 ) -> None:
     names = re.findall(r"^# TYPE (\S+)", exposition(registry).decode(), re.MULTILINE)
 
@@ -96,7 +120,7 @@ def test_every_metric_has_the_prefix_and_none_has_a_created_series(
     assert "version=0.0.4" in CONTENT_TYPE
 
 
-def test_every_reason_has_a_series_before_it_first_happens(registry: CollectorRegistry, metrics: Metrics) -> None:
+def test_every_reason_has_a_series_before_it_first_happens(registry: CollectorRegistry, tell: e.Listener) -> None:
     for suppression in Suppression:
         assert value(registry, "records_suppressed_total", reason=suppression.value) == 0
     for reason in Reason:
@@ -105,31 +129,31 @@ def test_every_reason_has_a_series_before_it_first_happens(registry: CollectorRe
         assert registry.get_sample_value(f"stream_anon_{other}", {"reason": reason.label}) is None
 
 
-def test_a_label_outside_its_set_counts_as_other(registry: CollectorRegistry, metrics: Metrics) -> None:
-    before = exposition(registry).decode().count("\n")
-    metrics.records_settled(1, 0, {"jane-doe": 1}, {})
+def test_a_label_outside_its_set_counts_as_other(registry: CollectorRegistry, tell: e.Listener) -> None:
+    before = series(registry)
+    tell(replace(PUBLISHED, suppressed={"jane-doe": 1}))
 
     assert value(registry, "records_suppressed_total", reason="other") == 1
-    assert exposition(registry).decode().count("\n") == before
+    assert series(registry) == before
 
 
-def test_two_containers_count_each_for_itself() -> None:
+def test_two_registries_count_each_for_itself() -> None:
     first, second = CollectorRegistry(), CollectorRegistry()
-    Metrics(first).consumed(5)
-    Metrics(second)
+    into_metrics(first)(e.RecordsConsumed(5))
+    into_metrics(second)
 
     assert value(first, "records_consumed_total") == 5
     assert value(second, "records_consumed_total") == 0
 
 
-def test_one_registry_takes_one_container(registry: CollectorRegistry) -> None:
-    Metrics(registry)
+def test_a_registry_takes_each_metric_once(registry: CollectorRegistry) -> None:
+    into_metrics(registry)
     with pytest.raises(ValueError, match="Duplicated timeseries"):
-        Metrics(registry)
+        into_metrics(registry)
 
 
-def test_the_numbers_of_a_window_land_in_their_metrics(registry: CollectorRegistry, metrics: Metrics) -> None:
-    feed(metrics)
+def test_the_numbers_of_a_window_land_in_their_metrics(registry: CollectorRegistry, tell: e.Listener) -> None:
+    feed(tell)
     expected = {
         "records_consumed_total": 100,
         "records_released_total": 80,
@@ -166,111 +190,82 @@ def test_the_numbers_of_a_window_land_in_their_metrics(registry: CollectorRegist
     assert value(registry, "rebalances_total", change="assigned") == 1
 
 
-def test_the_input_has_the_partitions_that_were_seen_last(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.input_seen({"gone": 2, "grows": 4})
-    metrics.input_seen({"grows": 6, "new": 1})
+def test_the_input_has_the_partitions_that_were_seen_last(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(e.GroupSeen({"gone": 2, "grows": 4}, shared=False))
+    tell(e.GroupSeen({"grows": 6, "new": 1}, shared=False))
     (family,) = (family for family in registry.collect() if family.name == "stream_anon_input_partitions")
     assert {sample.labels["topic"]: sample.value for sample in family.samples} == {"grows": 6, "new": 1}
 
 
 def test_a_window_without_classes_leaves_what_the_last_one_reached(
-    registry: CollectorRegistry, metrics: Metrics
+    registry: CollectorRegistry, tell: e.Listener
 ) -> None:
-    feed(metrics)
-    metrics.classes_published(np.empty(0, np.int64), None, None, 0)
+    feed(tell)
+    tell(NO_CLASS)
 
     assert value(registry, "achieved_k") == 12
     assert value(registry, "window_information_loss_ratio_count") == 1
     assert value(registry, "windows_below_k_total") == 0
 
 
-def test_a_window_below_k_is_counted(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.classes_published([9, 12], 9, 0.5, 2)
-    metrics.classes_published([12], 12, 0.5, 0)
+def test_a_window_below_k_is_counted(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(replace(PUBLISHED, achieved_k=9, gate_violations=2))
+    tell(PUBLISHED)
 
     assert value(registry, "windows_below_k_total") == 1
     assert value(registry, "gate_violations_total") == 2
 
 
-def test_a_window_below_a_shield_is_counted_and_shown_once(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.limits(10, 30.0, 1000)
-    metrics.shields([("age, zip", 20), ("zip", 30)])
+def test_a_window_below_a_shield_is_counted_and_shown_once(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(replace(STARTED, shields=(Shield(("age", "zip"), 20), Shield(("zip",), 30))))
     assert value(registry, "policy_shield_k", shield="zip") == 30
 
-    metrics.classes_published([12], 12, 0.5, 0, (20, 30))
+    tell(replace(PUBLISHED, achieved_shields=(20, 30)))
     assert value(registry, "windows_below_k_total") == 0
-    metrics.classes_published([12], 12, 0.5, 0, (19, 29))
+    tell(replace(PUBLISHED, achieved_shields=(19, 29)))
     assert value(registry, "windows_below_k_total") == 1
     assert value(registry, "achieved_shield_k", shield="age, zip") == 19
 
-    metrics.classes_published([], None, None, 0)
+    tell(NO_CLASS)
     assert value(registry, "achieved_shield_k", shield="zip") == 29
 
 
 @pytest.mark.parametrize(("age", "overdue"), [(29.9, 0), (30.3, 0), (45.0, 1)])
 def test_a_window_counts_as_overdue_only_well_beyond_max_delay(
-    age: float, overdue: int, registry: CollectorRegistry, metrics: Metrics
+    age: float, overdue: int, registry: CollectorRegistry, tell: e.Listener
 ) -> None:
-    metrics.window_published(age, 0.0)
+    tell(replace(PUBLISHED, opened_at=1000.0, closed_at=1000.0 + age))
 
     assert value(registry, "windows_overdue_total") == overdue
 
 
 def test_an_outage_makes_the_broker_unreachable_until_it_ends(
-    registry: CollectorRegistry, metrics: Metrics
+    registry: CollectorRegistry, tell: e.Listener
 ) -> None:
-    metrics.broker_away("publishing", "broker")
+    tell(e.BrokerAway(e.Away.PUBLISHING, "error"))
     assert value(registry, "broker_reachable") == 0
 
-    metrics.broker_back("publishing", 3.5)
+    tell(e.BrokerBack(e.Away.PUBLISHING, 3.5, 1))
     assert value(registry, "broker_reachable") == 1
     assert value(registry, "broker_away_seconds_total") == 3.5
     assert value(registry, "broker_outages_total", activity="publishing") == 1
 
 
 def test_the_broker_is_reachable_again_only_when_no_absence_is_left(
-    registry: CollectorRegistry, metrics: Metrics
+    registry: CollectorRegistry, tell: e.Listener
 ) -> None:
-    metrics.broker_away("publishing", "broker")
-    metrics.broker_away("consuming", "broker")
-    metrics.broker_away("asking-registry", "broker")
-    metrics.broker_back("publishing", 1.0)
+    tell(e.BrokerAway(e.Away.PUBLISHING, "error"))
+    tell(e.BrokerAway(e.Away.CONSUMING, "error"))
+    tell(e.BrokerAway(e.Away.ASKING_REGISTRY, "error"))
+    tell(e.BrokerBack(e.Away.PUBLISHING, 1.0, 1))
     assert value(registry, "broker_reachable") == 0
-    metrics.broker_away("consuming", "broker", again=True)
-    metrics.taken_over(0, 0, 0, 3, 0.2)
+    tell(e.BrokerAway(e.Away.CONSUMING, "error", again=True))
+    tell(e.TakeoverDone((), 1, 0, 0, 0, (), (), 3, 1, 0.2))
     assert value(registry, "broker_reachable") == 0
-    metrics.broker_back("consuming", 1.0)
+    tell(e.BrokerBack(e.Away.CONSUMING, 1.0, 1))
     assert value(registry, "broker_reachable") == 0
-    metrics.broker_back("asking-registry", 1.0)
+    tell(e.BrokerBack(e.Away.ASKING_REGISTRY, 1.0, 1))
     assert value(registry, "broker_reachable") == 1
-
-
-BOUNDS = (0.5, 1.0, 2.0, 10.0)
-
-
-@given(st.lists(st.tuples(st.floats(0, 20), st.integers(0, 5)), max_size=30))
-def test_a_column_is_counted_as_value_by_value(rows: list[tuple[float, int]]) -> None:
-    ours, theirs = CollectorRegistry(), CollectorRegistry()
-    columns = ColumnHistogram("x_seconds", "X.", BOUNDS, ours)
-    single = Histogram("x_seconds", "X.", buckets=BOUNDS, registry=theirs)
-    columns.observe([v for v, _ in rows], [n for _, n in rows])
-    for number, times in rows:
-        for _ in range(times):
-            single.observe(number)
-
-    for bound in ("0.5", "1.0", "2.0", "10.0", "+Inf"):
-        own = ours.get_sample_value("x_seconds_bucket", {"le": bound.removesuffix(".0")})
-        assert own == theirs.get_sample_value("x_seconds_bucket", {"le": bound})
-    assert ours.get_sample_value("x_seconds_sum") == pytest.approx(theirs.get_sample_value("x_seconds_sum"))
-    assert ours.get_sample_value("x_seconds_count") == theirs.get_sample_value("x_seconds_count")
-
-
-def test_clocks_that_differ_never_make_a_sum_shrink(registry: CollectorRegistry) -> None:
-    columns = ColumnHistogram("x_seconds", "X.", BOUNDS, registry)
-    columns.observe(-4.0)
-
-    assert registry.get_sample_value("x_seconds_sum") == 0
-    assert registry.get_sample_value("x_seconds_count") == 1
 
 
 # What an operator is promised, by name. A renamed metric breaks dashboards and alerts of others.
@@ -336,17 +331,15 @@ PROMISED = {
 }
 
 
-def test_two_builds_of_one_version_are_two_series(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.started("stream-anon 0.1.0+0123456789ab", "p", "forest", "exactly-once")
+def test_two_builds_of_one_version_are_two_series(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(replace(STARTED, software="stream-anon 0.1.0+0123456789ab"))
     labels = {"version": "stream-anon 0.1.0", "revision": "0123456789ab"}
     assert registry.get_sample_value("stream_anon_build_info", labels) == 1
 
 
-def test_every_promised_metric_is_there_and_of_its_kind(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.attributes(["age"])
-    metrics.published_attributes(["age"], [])
-    metrics.shields([("age, zip", 20)])
-    metrics.input_seen({"people": 4})
+def test_every_promised_metric_is_there_and_of_its_kind(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(replace(STARTED, shields=(Shield(("age", "zip"), 20),)))
+    tell(e.GroupSeen({"people": 4}, shared=False))
     found = {
         (family.type, family.name.removeprefix("stream_anon_"), _labels(family.samples))
         for family in registry.collect()
@@ -361,51 +354,60 @@ def _labels(samples: list[Sample]) -> str:
     return ",".join(sorted({label for sample in samples for label in sample.labels} - {"le"}))
 
 
-def test_an_undeclared_attribute_never_becomes_a_label(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.attributes(["age", "patient.city"])
-    before = exposition(registry).decode().count("\n")
-    metrics.attribute_losses([1.5, 2.5, 9.0])
+def test_an_undeclared_attribute_never_becomes_a_label(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(e.WindowMeasured((("age", 0.3, 0.1),), 0.01))
+    before = series(registry)
+    tell(replace(PUBLISHED, classes=made_up_classes([80], (("*",), ("*",), ("*",)))))
+    tell(e.WindowMeasured((("age", 0.3, 0.1), ("undeclared", 0.3, 0.1)), 0.01))
 
-    assert value(registry, "attribute_information_loss_total", attribute="patient.city") == 2.5
-    assert exposition(registry).decode().count("\n") == before
+    assert value(registry, "attribute_information_loss_total", attribute="patient.city") == 50
+    assert series(registry) == before
 
 
 def test_missing_values_are_counted_for_declared_attributes_only(
-    registry: CollectorRegistry, metrics: Metrics
+    registry: CollectorRegistry, tell: e.Listener
 ) -> None:
-    metrics.published_attributes(["age", "note"], ["note"])
-    before = exposition(registry).decode().count("\n")
-    metrics.missing({"age": 3, "undeclared": 9})
+    before = series(registry)
+    tell(PUBLISHED)
 
     assert value(registry, "records_missing_total", attribute="age") == 3
     assert value(registry, "records_missing_total", attribute="note") == 0
     assert value(registry, "policy_accepts_missing", attribute="note") == 1
     assert value(registry, "policy_accepts_missing", attribute="age") == 0
-    assert exposition(registry).decode().count("\n") == before
+    assert series(registry) == before
 
 
 @pytest.mark.parametrize(("max_delay", "budget"), [(0.5, 1.5), (4.0, 5.0), (30.0, 37.5)])
 def test_a_record_is_late_beyond_the_delay_budget(
-    max_delay: float, budget: float, registry: CollectorRegistry, metrics: Metrics
+    max_delay: float, budget: float, registry: CollectorRegistry, tell: e.Listener
 ) -> None:
-    metrics.limits(10, max_delay, 100)
-    metrics.delays([budget, budget + 0.01, 2 * budget], [100, 20, 3], [-1.0, budget, budget + 0.01, 2 * budget])
+    waits, since_broker = (budget, budget + 0.01, 2 * budget), (-1.0, budget, budget + 0.01, 2 * budget)
+    tell(replace(STARTED, max_delay=max_delay))
+    tell(
+        replace(
+            PUBLISHED,
+            at=0.0,
+            arrivals=tuple(zip((-wait for wait in waits), (100, 20, 3), strict=True)),
+            wall=0.0,
+            broker_times=-np.array(since_broker),
+        )
+    )
 
     assert value(registry, "policy_delay_budget_seconds") == budget
     assert value(registry, "records_over_delay_budget_total") == 23
     assert value(registry, "records_over_end_to_end_budget_total") == 2, "each of these is one record"
 
 
-def test_a_skipped_audit_has_no_duration(registry: CollectorRegistry, metrics: Metrics) -> None:
-    metrics.window_audited("skipped", None)
-    metrics.window_audited("failed", 0.05)
+def test_a_skipped_audit_has_no_duration(registry: CollectorRegistry, tell: e.Listener) -> None:
+    tell(e.WindowAudited("00ff", "skipped"))
+    tell(e.WindowAudited("00ff", "failed", (), 0.05))
 
     assert value(registry, "windows_audited_total", result="skipped") == 1
     assert value(registry, "audit_duration_seconds_count") == 1
 
 
-def test_no_metric_carries_an_exemplar(registry: CollectorRegistry, metrics: Metrics) -> None:
-    feed(metrics)
+def test_no_metric_carries_an_exemplar(registry: CollectorRegistry, tell: e.Listener) -> None:
+    feed(tell)
     assert all(sample.exemplar is None for family in registry.collect() for sample in family.samples)
     assert "# {" not in exposition(registry).decode()
 
@@ -415,17 +417,17 @@ def _reasons(registry: CollectorRegistry) -> list[str]:
 
 
 def test_what_keeps_a_worker_from_being_ready_is_told_as_long_as_it_does(
-    registry: CollectorRegistry, metrics: Metrics
+    registry: CollectorRegistry, tell: e.Listener
 ) -> None:
     assert _reasons(registry) == ["starting"]
-    metrics.broker_away("starting", Cause.UNREACHABLE)
+    tell(e.BrokerAway(e.Away.STARTING, "error", Cause.UNREACHABLE))
     assert _reasons(registry) == ["unreachable"]
-    metrics.broker_away("starting", Cause.PERMISSION, again=True)
-    metrics.broker_away("asking-registry", Cause.REGISTRY)
+    tell(e.BrokerAway(e.Away.STARTING, "error", Cause.PERMISSION, again=True))
+    tell(e.BrokerAway(e.Away.ASKING_REGISTRY, "error", Cause.REGISTRY))
     assert _reasons(registry) == ["permission", "registry"]
-    metrics.broker_back("starting", 1)
-    metrics.broker_back("asking-registry", 1)
-    metrics.readiness(True)
+    tell(e.BrokerBack(e.Away.STARTING, 1.0, 1))
+    tell(e.BrokerBack(e.Away.ASKING_REGISTRY, 1.0, 1))
+    tell(e.ReadinessChanged(True))
     assert _reasons(registry) == []
-    metrics.readiness(False, "stopping")
+    tell(e.WorkerStopping("SIGTERM"))
     assert _reasons(registry) == ["stopping"]
