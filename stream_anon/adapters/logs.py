@@ -22,8 +22,8 @@ from typing import Any, TextIO, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
-from stream_anon.adapters.log_lines import Line
 from stream_anon.errors import StreamAnonError
+from stream_anon.ports.log_lines import Line
 
 Log = FilteringBoundLogger
 

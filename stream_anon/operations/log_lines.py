@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stream_anon.adapters.log_lines import Line
 from stream_anon.errors import SettingsError
+from stream_anon.ports.log_lines import Line
 
 HEAD = """# Log lines
 The service writes one line a window and one for each thing an operator might want to know, to standard error. On

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 
 from stream_anon.ports import Clock
 from stream_anon.service.events import Event, Listener, ReadingOrdered
+from stream_anon.service.events.partitions import end_in_words
 
 LOOK_EVERY = 0.2  # seconds
 
@@ -143,10 +143,3 @@ class Orders:
     def by_name(self) -> Mapping[str, Callable[[float], str]]:
         """Return each order by its name; its argument is how many seconds a pause lasts."""
         return {"pause": self.pause, "resume": lambda _: self.resume(), "drain": lambda _: self.drain()}
-
-
-def end_in_words(until: float) -> str:
-    """Return what ends a pause: a time on `Clock.wall`, or the command."""
-    if math.isinf(until):
-        return "`stream-anon resume`"
-    return dt.datetime.fromtimestamp(until, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

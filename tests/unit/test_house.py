@@ -13,7 +13,7 @@ LARGER = {
     "adapters/kafka/ledger/ledger.py": "one class: its methods share the state of one follower",
     "adapters/kafka/reading/source.py": "one class: its methods share the state of one consumer",
     "adapters/kafka/topics/requirements.py": "what each topic must be like, in one table of judgements",
-    "adapters/log_lines.py": "the table of all log lines",
+    "ports/log_lines.py": "the table of all log lines",
     "audit/audit.py": "one class: a release is audited in one pass",
     "engine/window.py": "one class: the open window and what is admitted to it",
     "microdata/attributes.py": "a kind of attribute each, and all of them short",

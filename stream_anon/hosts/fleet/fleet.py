@@ -17,7 +17,6 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.core_dumps import forbid_core_dumps
-from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
@@ -28,6 +27,7 @@ from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.member import REFUSED, WRONG_SETTINGS
 from stream_anon.hosts.fleet.reports import reports
 from stream_anon.ports import Clock
+from stream_anon.ports.log_lines import Line
 from stream_anon.service.orders import Orders
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.leaving import stop_at_signals

@@ -16,7 +16,6 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.core_dumps import forbid_core_dumps
-from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import watch_process
 from stream_anon.adapters.prometheus.merging import sampled
@@ -25,6 +24,7 @@ from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.hosts.fleet.reports import EVERY, WorkerReport, framed
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
+from stream_anon.ports.log_lines import Line
 from stream_anon.service.orders import Orders
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.leaving import stop_at_signals

@@ -17,11 +17,15 @@ from stream_anon.service.events.brokers import (
     CertificatesRead,
     LedgerCreated,
     LedgerHeld,
+    Outcome,
     SchemaSeen,
     SchemasUnknown,
     Throttle,
     Throttled,
+    TransactionBroken,
+    TransactionEnded,
 )
+from stream_anon.service.events.event import Event
 from stream_anon.service.events.life import (
     ClockSet,
     KernelsCompiled,
@@ -49,10 +53,7 @@ from stream_anon.service.events.partitions import (
 )
 from stream_anon.service.events.windows import (
     Durations,
-    Outcome,
     Readings,
-    TransactionBroken,
-    TransactionEnded,
     WindowAbandoned,
     WindowAudited,
     WindowMeasured,
@@ -61,44 +62,6 @@ from stream_anon.service.events.windows import (
     WindowWithheld,
 )
 
-Event = (
-    WorkerStarted
-    | KernelsCompiling
-    | KernelsCompiled
-    | ReadinessChanged
-    | BrokerAway
-    | BrokerBack
-    | ClockSet
-    | CertificatesRead
-    | Throttled
-    | LedgerHeld
-    | LedgerCreated
-    | SchemaSeen
-    | SchemasUnknown
-    | OrderAdopted
-    | PartitionsRevoked
-    | TakeoverStarted
-    | TakeoverDone
-    | StandingBy
-    | GroupSeen
-    | Superseded
-    | PartitionStopped
-    | ReadingOrdered
-    | InputSkipped
-    | ReadingSlowly
-    | ReadingFault
-    | RecordsConsumed
-    | WindowProgress
-    | WindowPublished
-    | WindowAudited
-    | WindowMeasured
-    | WindowAbandoned
-    | WindowWithheld
-    | TransactionBroken
-    | TransactionEnded
-    | WorkerStopping
-    | WorkerStopped
-)
 Listener = Callable[[Event], None]
 
 __all__ = [

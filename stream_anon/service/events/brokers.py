@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.errors import Cause
+from stream_anon.ports.log_lines import Line, Said
 from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
+from stream_anon.service.events.event import Event
 
 
 class Away(StrEnum):
@@ -34,7 +36,7 @@ class Away(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerAway:
+class BrokerAway(Event):
     """The broker cannot be reached, does not answer or refuses; it will be tried again.
 
     Sent once until `BrokerBack`, and now and then with `again` if the error has changed.
@@ -45,9 +47,12 @@ class BrokerAway:
     cause: Cause = Cause.BROKER
     again: bool = False
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.BROKER_AWAY.said(doing=self.doing, error=self.error)
+
 
 @dataclass(frozen=True, slots=True)
-class BrokerBack:
+class BrokerBack(Event):
     """The broker answers again.
 
     Parameters
@@ -57,6 +62,8 @@ class BrokerBack:
     attempts
         How often it was tried.
     """
+
+    line = Line.BROKER_BACK
 
     doing: Away
     seconds: float
@@ -69,13 +76,23 @@ class Throttle(StrEnum):
     BROKER = "broker"  # a quota of the brokers on this client or user
     PROCESSOR = "processor"  # a limit on the processor time of the pod or service
 
+    @property
+    def explanation(self) -> str:
+        """Return what it means, for the log."""
+        if self is Throttle.BROKER:
+            return (
+                "a quota of the brokers holds this client or user back (producer_byte_rate, consumer_byte_rate, "
+                "request_percentage)"
+            )
+        return "the limit on processor time of the pod or service is used up within its periods"
+
 
 LEAST_THROTTLED = 1.0
 """Seconds within a minute; less is counted but not logged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Throttled:
+class Throttled(Event):
     """A worker was held back; one event adds up about a minute.
 
     Parameters
@@ -91,9 +108,15 @@ class Throttled:
     seconds: float
     within: float
 
+    def _lines(self) -> Iterator[Said]:
+        if self.seconds >= LEAST_THROTTLED:
+            yield Line.THROTTLED.said(
+                by=self.by, seconds=self.seconds, within=self.within, explanation=self.by.explanation
+            )
+
 
 @dataclass(frozen=True, slots=True)
-class LedgerHeld:
+class LedgerHeld(Event):
     """A transaction is open on the ledger, or no longer open. Nobody can read or publish behind it.
 
     Parameters
@@ -109,9 +132,60 @@ class LedgerHeld:
     seconds: float
     warns: bool
 
+    def _lines(self) -> Iterator[Said]:
+        if self.warns:
+            yield Line.LEDGER_HELD.said(
+                topic=self.topic,
+                seconds=self.seconds,
+                explanation="a transaction is open there for longer than any worker's: windows of the same "
+                "partitions are not published and takeovers wait until it ends",
+            )
+
+
+class Outcome(StrEnum):
+    """How a transaction ended."""
+
+    COMMITTED = "committed"
+    REPEATED = "repeated"  # it broke and nothing had become visible; the same bytes were then committed
+    FOUND_COMMITTED = "found-committed"  # it broke, but the ledger says that it had been committed
+    FENCED = "fenced"  # another worker owns the partitions; nothing became visible
+    LOST = "lost"  # it broke, and somebody else went on; a takeover follows
+    REFUSED = "refused"  # the output refuses a record; nothing became visible, and a takeover reads it again
+
 
 @dataclass(frozen=True, slots=True)
-class CertificatesRead:
+class TransactionBroken(Event):
+    """A transaction broke. The producer is thrown away, and ledger and stable offsets decide how it ended.
+
+    Parameters
+    ----------
+    step
+        Name of the step of `service/closing/steps.py`.
+    error
+        The failure in our own words, or the name of its type; never a library's message.
+    """
+
+    line = Line.COMMIT_UNCERTAIN
+
+    step: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded(Event):
+    """The outcome of a transaction is known."""
+
+    outcome: Outcome
+
+    def _lines(self) -> Iterator[Said]:
+        if self.outcome is Outcome.FENCED:
+            yield Line.COMMIT_FENCED.said()
+        elif self.outcome is not Outcome.COMMITTED:
+            yield Line.COMMIT_SETTLED.said(outcome=self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificatesRead(Event):
     """The certificates that secure connections were read.
 
     Parameters
@@ -128,23 +202,37 @@ class CertificatesRead:
     soon: tuple[str, ...]
     wall: float
 
+    def _lines(self) -> Iterator[Said]:
+        for key in self.soon:
+            yield Line.CERTIFICATE_ENDS.said(key=key, days=round((self.ends[key] - self.wall) / 86_400, 1))
+
 
 @dataclass(frozen=True, slots=True)
-class LedgerCreated:
+class LedgerCreated(Event):
     """The ledger was missing and has been created. It was lost, unless this is a first run."""
+
+    line = Line.LEDGER_CREATED
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaSeen:
+class SchemaSeen(Event):
     """Records name a schema that tells something about declared fields; see `ports.schema_news.SchemaChange`."""
 
     change: SchemaChange
 
+    def _lines(self) -> Iterator[Said]:
+        changed = {kind: names for kind, names in self.change.fields.items() if names}
+        yield Line.SCHEMA_CHANGED.said(schema=self.change.schema, readable=self.change.readable, **changed)
+
 
 @dataclass(frozen=True, slots=True)
-class SchemasUnknown:
+class SchemasUnknown(Event):
     """Records name schemas that the registry does not know; see `ports.schema_news.UnknownSchemas`."""
 
     unknown: UnknownSchemas
+
+    def _lines(self) -> Iterator[Said]:
+        told = self.unknown
+        yield Line.SCHEMA_UNKNOWN.said(schemas=told.schemas, others=told.others, unasked=told.unasked)

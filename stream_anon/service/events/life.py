@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stream_anon.microdata.bounds import Shield
+from stream_anon.ports.log_lines import Line, Said
+from stream_anon.service.events.event import Event
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerStarted:
+class WorkerStarted(Event):
     """The worker starts; it is not ready yet.
 
     Parameters
@@ -52,9 +55,28 @@ class WorkerStarted:
     revision: int = 0
     shields: tuple[Shield, ...] = ()
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.STARTED.said(
+            software=self.software,
+            policy=self.policy,
+            revision=self.revision,
+            group=self.group,
+            input=self.topic,
+            output=self.output,
+            delivery=self.delivery,
+            engine=self.engine,
+            k=self.k,
+            max_delay=self.max_delay,
+            max_records=self.max_records,
+        )
+        if self.delivery == "at-least-once":
+            yield Line.AT_LEAST_ONCE.said()
+        elif self.delivery == "shadow":
+            yield Line.SHADOW.said()
+
 
 @dataclass(frozen=True, slots=True)
-class ReadingSlowly:
+class ReadingSlowly(Event):
     """The policy makes the service read every record by itself, which is slow.
 
     Parameters
@@ -63,19 +85,24 @@ class ReadingSlowly:
         Names of the attributes that are the reason.
     """
 
+    line = Line.SLOW_READING
+
     attributes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadinessChanged:
+class ReadinessChanged(Event):
     """The worker became ready (member of the group, no broker away, no takeover pending), or ceased to be."""
 
     ready: bool
     reason: str = ""
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.READY.said() if self.ready else Line.NOT_READY.said(reason=self.reason)
+
 
 @dataclass(frozen=True, slots=True)
-class ClockSet:
+class ClockSet(Event):
     """The machine's time of day was set, while durations were measured on.
 
     Parameters
@@ -86,9 +113,13 @@ class ClockSet:
 
     seconds: float
 
+    def _lines(self) -> Iterator[Said]:
+        line = Line.CLOCK_SET_BACK if self.seconds < 0 else Line.CLOCK_SET_AHEAD
+        yield line.said(seconds=abs(self.seconds))
+
 
 @dataclass(frozen=True, slots=True)
-class OrderAdopted:
+class OrderAdopted(Event):
     """The engine's learned order changed; the next window is the first that uses it.
 
     Parameters
@@ -99,33 +130,46 @@ class OrderAdopted:
         Whether the order before had aged: its loss had grown, compared with the built-in order.
     """
 
+    line = Line.ORDER_ADOPTED
+
     version: int
     gain: float
     drifted: bool
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsCompiling:
+class KernelsCompiling(Event):
     """No cache holds the kernels of this policy: they are compiled before the worker joins the group."""
+
+    line = Line.COMPILING
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsCompiled:
+class KernelsCompiled(Event):
     """The kernels are compiled, and kept if a cache can be written."""
+
+    line = Line.COMPILED
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerStopping:
+class WorkerStopping(Event):
     """SIGTERM or SIGINT arrived, or a fault that a restart must cure; maybe during a pause, which then ends."""
 
     reason: str
     forgets_pause: bool = False
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.STOPPING.said(reason=self.reason)
+        if self.forgets_pause:
+            yield Line.PAUSE_FORGOTTEN.said()
+
 
 @dataclass(frozen=True, slots=True)
-class WorkerStopped:
+class WorkerStopped(Event):
     """The worker has left the group and closed its connections."""
+
+    line = Line.STOPPED
 
     seconds: float

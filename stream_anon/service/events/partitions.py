@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from stream_anon.ports.log_lines import Line, Said
+from stream_anon.service.events.event import MOST_NAMED, Event
 
 Place = tuple[str, int]
 """A topic and a partition."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionsRevoked:
+class PartitionsRevoked(Event):
     """The group took partitions away.
 
     Parameters
@@ -26,16 +30,22 @@ class PartitionsRevoked:
     dropped: int
     owned: int
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.REVOKED.said(**_named(self.places), dropped=self.dropped, owned=self.owned)
+
 
 @dataclass(frozen=True, slots=True)
-class TakeoverStarted:
+class TakeoverStarted(Event):
     """The group gave partitions; their records are not taken before `TakeoverDone`."""
 
     places: tuple[Place, ...]
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.ASSIGNED.said(**_named(self.places))
+
 
 @dataclass(frozen=True, slots=True)
-class TakeoverDone:
+class TakeoverDone(Event):
     """Partitions are open.
 
     Parameters
@@ -69,23 +79,54 @@ class TakeoverDone:
     seconds: float
     unprotected: tuple[Place, ...] = ()
 
+    def _lines(self) -> Iterator[Said]:
+        yield Line.TAKEN_OVER.said(
+            partitions=len(self.starts),
+            starts=[f"{topic}-{partition}@{start}" for topic, partition, start in self.starts[:MOST_NAMED]],
+            generation=self.generation,
+            kept=self.kept,
+            dropped=self.dropped,
+            read_again=self.read_again,
+            from_ledger=len(self.from_ledger),
+            owned=self.owned,
+            attempts=self.attempts,
+            seconds=self.seconds,
+        )
+        if self.skipped:
+            yield Line.OFFSET_SKIPPED.said(**_named(self.skipped))
+        if self.unprotected:
+            yield Line.LEDGER_ENTRY_MISSING.said(
+                **_named(self.unprotected),
+                explanation="the ledger does not know some committed offsets: it was deleted, emptied or made to "
+                "forget. If the offsets were set back, records are released a second time: compare `starts` with "
+                "the last certificates",
+            )
+
 
 @dataclass(frozen=True, slots=True)
-class StandingBy:
+class StandingBy(Event):
     """The group has no partition left for this worker: it waits for another one to fail. Sent once until it has."""
 
+    line = Line.STANDING_BY
+
 
 @dataclass(frozen=True, slots=True)
-class GroupSeen:
+class GroupSeen(Event):
     """The worker has looked at its group and found something else than before; see `ports.source.GroupView`."""
 
     partitions: Mapping[str, int]
     shared: bool
     unwatched: bool = False
 
+    def _lines(self) -> Iterator[Said]:
+        if self.shared:
+            yield Line.GROUP_SHARED.said()
+        if self.unwatched:
+            yield Line.GROUP_UNWATCHED.said()
+
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
+class Superseded(Event):
     """The output has been published under a higher revision of the policy. Sent once for each such revision.
 
     The worker stays a member of the group and reads nothing; workers of the newer policy go on.
@@ -98,22 +139,30 @@ class Superseded:
         How many partitions the worker owns and does not read.
     """
 
+    line = Line.SUPERSEDED
+
     by: int
     own: int
     partitions: int
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionStopped:
+class PartitionStopped(Event):
     """A partition is owned but not read: its offsets contradict the ledger, or its input is lost or damaged."""
 
     place: Place
     reason: str  # one of `STOPS` in `service/wiring/metrics/partitions.py`
     explanation: str
 
+    def _lines(self) -> Iterator[Said]:
+        topic, partition = self.place
+        yield Line.PARTITION_STOPPED.said(
+            topic=topic, partition=partition, reason=self.reason, explanation=self.explanation
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class ReadingOrdered:
+class ReadingOrdered(Event):
     """An operator paused or resumed the reading, or a pause ended by itself; the open window keeps its deadline.
 
     Parameters
@@ -128,18 +177,28 @@ class ReadingOrdered:
     until: float = math.inf
     expired: bool = False
 
+    def _lines(self) -> Iterator[Said]:
+        if self.paused:
+            yield Line.PAUSED.said(until=end_in_words(self.until))
+        else:
+            yield Line.RESUMED.said(by="time" if self.expired else "order")
+
 
 @dataclass(frozen=True, slots=True)
-class InputSkipped:
+class InputSkipped(Event):
     """Records were deleted unread, or cannot be read, and the settings say to go on (`lost_input: skip`)."""
 
     place: Place
     start: int
     end: int
 
+    def _lines(self) -> Iterator[Said]:
+        topic, partition = self.place
+        yield Line.INPUT_LOST.said(topic=topic, partition=partition, start=self.start, end=self.end)
+
 
 @dataclass(frozen=True, slots=True)
-class ReadingFault:
+class ReadingFault(Event):
     """A kernel left the bounds of its arrays: a bug, which records may have been made for.
 
     Parameters
@@ -151,9 +210,13 @@ class ReadingFault:
     place: Place
     start: int
 
+    def _lines(self) -> Iterator[Said]:
+        topic, partition = self.place
+        yield Line.READING_FAULT.said(topic=topic, partition=partition, start=self.start)
+
 
 @dataclass(frozen=True, slots=True)
-class RecordsConsumed:
+class RecordsConsumed(Event):
     """A poll brought records, rejected ones included.
 
     Parameters
@@ -166,3 +229,17 @@ class RecordsConsumed:
     records: int
     decoding: float = 0.0
     adding: float = 0.0
+
+
+def end_in_words(until: float) -> str:
+    """Return what ends a pause: a time on `Clock.wall`, or the command."""
+    if math.isinf(until):
+        return "`stream-anon resume`"
+    return dt.datetime.fromtimestamp(until, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _named(places: Sequence[Place]) -> dict[str, object]:
+    return {
+        "partitions": len(places),
+        "places": [f"{topic}-{partition}" for topic, partition in places[:MOST_NAMED]],
+    }

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.release import Classes, Suppression
-
-
-class Outcome(StrEnum):
-    """How a transaction ended."""
-
-    COMMITTED = "committed"
-    REPEATED = "repeated"  # it broke and nothing had become visible; the same bytes were then committed
-    FOUND_COMMITTED = "found-committed"  # it broke, but the ledger says that it had been committed
-    FENCED = "fenced"  # another worker owns the partitions; nothing became visible
-    LOST = "lost"  # it broke, and somebody else went on; a takeover follows
-    REFUSED = "refused"  # the output refuses a record; nothing became visible, and a takeover reads it again
+from stream_anon.ports.log_lines import Line, Said
+from stream_anon.service.events.brokers import Outcome
+from stream_anon.service.events.event import MOST_NAMED, Event
 
 
 @dataclass(frozen=True, slots=True)
-class WindowProgress:
+class WindowProgress(Event):
     """The state of the open window, after each poll and at least once a second.
 
     Parameters
@@ -88,7 +79,7 @@ class Durations:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WindowPublished:
+class WindowPublished(Event):
     """A window is published: its transaction is committed.
 
     Parameters
@@ -164,9 +155,31 @@ class WindowPublished:
         over = self.suppressed.get(Suppression.OVER_LIMIT, 0)
         return self.released + sum(self.suppressed.values()) - over
 
+    def _lines(self) -> Iterator[Said]:
+        suppressed = _reasons(self.suppressed)
+        yield Line.WINDOW_PUBLISHED.said(
+            batch=self.batch,
+            records_in=self.records_in,
+            released=self.released,
+            suppressed=suppressed,
+            rejected=_reasons(self.rejected),
+            **({"ignored": _reasons(self.ignored)} if self.ignored else {}),
+            classes=len(self.class_sizes),
+            achieved_k=self.achieved_k,
+            **({"achieved_shields": self.achieved_shields} if self.achieved_shields else {}),
+            loss=self.gcp,
+            age=self.closed_at - self.opened_at,
+            close_seconds=self.durations.release + self.durations.encode,
+            publish_seconds=self.durations.publish,
+        )
+        if self.above_max_suppressed:
+            yield Line.SUPPRESSED_TOO_MANY.said(batch=self.batch, suppressed=suppressed)
+        if self.gate_violations:
+            yield Line.GATE_VIOLATION.said(batch=self.batch, classes=self.gate_violations)
+
 
 @dataclass(frozen=True, slots=True)
-class WindowAudited:
+class WindowAudited(Event):
     """A published window was audited, from the very bytes that were sent.
 
     Parameters
@@ -184,9 +197,13 @@ class WindowAudited:
     violations: tuple[str, ...] = ()
     seconds: float | None = None
 
+    def _lines(self) -> Iterator[Said]:
+        if self.result == "failed":
+            yield Line.AUDIT_FAILED.said(batch=self.batch, violations=self.violations[:MOST_NAMED])
+
 
 @dataclass(frozen=True, slots=True)
-class WindowMeasured:
+class WindowMeasured(Event):
     """What the quasi-identifiers of a published window leak was measured.
 
     Which window it was is not told: nobody needs to know more than what is usual.
@@ -204,17 +221,25 @@ class WindowMeasured:
     shares: tuple[tuple[str, float | None, float], ...]
     seconds: float
 
+    def _lines(self) -> Iterator[Said]:
+        if not self.shares:
+            yield Line.LEAKAGE_UNMEASURED.said()
+
 
 @dataclass(frozen=True, slots=True)
-class WindowAbandoned:
+class WindowAbandoned(Event):
     """A window was dropped unpublished; the next owner of its partitions reads its records again."""
 
     records: int
     reason: str  # "stopping" | "fenced" | "lost" | "refused" | "failed"
 
+    def _lines(self) -> Iterator[Said]:
+        level = "info" if self.reason == "stopping" else "warning"
+        yield Line.WINDOW_ABANDONED.said(level, records=self.records, reason=self.reason)
+
 
 @dataclass(frozen=True, slots=True)
-class WindowWithheld:
+class WindowWithheld(Event):
     """The first window of a policy is withheld, since no record has held a declared field; the worker ends.
 
     Parameters
@@ -223,28 +248,12 @@ class WindowWithheld:
         Attributes that have a value in no record of the window.
     """
 
+    line = Line.WINDOW_WITHHELD
+
     records: int
     attributes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionBroken:
-    """A transaction broke. The producer is thrown away, and ledger and stable offsets decide how it ended.
-
-    Parameters
-    ----------
-    step
-        Name of the step of `service/closing/steps.py`.
-    error
-        The failure in our own words, or the name of its type; never a library's message.
-    """
-
-    step: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionEnded:
-    """The outcome of a transaction is known."""
-
-    outcome: Outcome
+def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts that are not 0."""
+    return {str(reason): count for reason, count in counts.items() if count}

@@ -15,7 +15,7 @@ from sortedcontainers import SortedDict, SortedSet
 from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
-from stream_anon.service.orders import end_in_words
+from stream_anon.service.events.partitions import end_in_words
 from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
 from stream_anon.service.status.leakage import leakage_section

@@ -8,8 +8,8 @@ import signal
 import threading
 from collections.abc import Callable
 
-from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
+from stream_anon.ports.log_lines import Line
 from stream_anon.service.threads import Abandonable
 
 GONE_WITHIN = 9.5  # seconds; ten are promised

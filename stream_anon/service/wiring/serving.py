@@ -14,13 +14,13 @@ from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.http.answers import ObservedService, Order
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
-from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.conditions import Condition
 from stream_anon.formats.codecs import check_formats
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Source
+from stream_anon.ports.log_lines import Line
 from stream_anon.service.events import Listener, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import unless_stopped

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log
+from stream_anon.ports.log_lines import Line
 
 # A field that few records hold is often absent from a window. It has vanished if at its former share so many of the
 # records since it came last should hold it: by chance none of them does in one of 150 cases.

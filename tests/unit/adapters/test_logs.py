@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import (
     CONNECTION_LOGGERS,
     LIBRARY_LINES,
@@ -26,6 +25,7 @@ from stream_anon.adapters.logs import (
     quiet_libraries,
 )
 from stream_anon.errors import BrokerError, SettingsError
+from stream_anon.ports.log_lines import Line
 
 MOMENT = 1_700_000_000.25
 PERSON = "jane-doe-1971"

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Self
+from typing import NamedTuple, Self
+
+
+class Said(NamedTuple):
+    """A line to be written: its kind, its level, and what it tells."""
+
+    line: Line
+    level: str
+    fields: Mapping[str, object]
 
 
 class Line(StrEnum):
@@ -28,6 +37,10 @@ class Line(StrEnum):
         member._value_ = code
         member.levels, member.meaning, member.action = levels, meaning, action
         return member
+
+    def said(self, level: str = "", /, **fields: object) -> Said:
+        """Return a line of this kind; at the last of its levels, unless another one is given."""
+        return Said(self, level or self.levels.rpartition(" ")[2], fields)
 
     STARTED = (
         "started",
