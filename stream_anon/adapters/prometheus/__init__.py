@@ -1,1 +1,1 @@
-"""The metrics: declared once, fed by plain methods, written as Prometheus reads them."""
+"""Prometheus: what metrics are made of, how those of several processes are merged, and how they are written."""

@@ -1,4 +1,4 @@
-"""What happens to a worker, as values. Metrics, logs and the status page react to them.
+"""What happens to a worker, as values. Each carries what is logged of it; metrics and the status page hear of it.
 
 No event carries a person's value: only counts, places (topic, partition, offset), times and names of steps. Times
 named `at` and in `arrivals` are seconds on the service's monotonic clock (`Clock.monotonic`), times named `wall`
