@@ -81,9 +81,10 @@ lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/docs.in -c requirements/dev.txt -o requirements/docs.txt
 
-schemas: $(VENV)/.dev ## write schemas/settings.schema.json, docs/reference/settings.md and the chart's copies anew from the model
+schemas: $(VENV)/.dev ## write schemas/settings.schema.json, the pages of settings and log lines, and the chart's copies anew from the code
 	$(BIN)/python -m stream_anon.settings.json_schema schemas/settings.schema.json
 	$(BIN)/python -m stream_anon.settings.settings_page docs/reference/settings.md
+	$(BIN)/python -m stream_anon.operations.log_lines docs/reference/logs.md
 	$(BIN)/python deploy/chart.py
 
 # Of the same processor as the kernels of the image. The folder is named after the sources, so nothing of it is stale.

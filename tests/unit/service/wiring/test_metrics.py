@@ -137,7 +137,7 @@ def test_a_label_outside_its_set_counts_as_other(registry: CollectorRegistry, te
     assert series(registry) == before
 
 
-def test_two_registries_count_each_for_itself() -> None:
+def test_each_registry_counts_for_itself() -> None:
     first, second = CollectorRegistry(), CollectorRegistry()
     into_metrics(first)(e.RecordsConsumed(5))
     into_metrics(second)

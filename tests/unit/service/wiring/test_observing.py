@@ -173,13 +173,6 @@ def test_a_window_makes_one_line(observed: Observed) -> None:
     assert "achieved_shields" not in line
 
 
-def test_what_a_shield_asks_and_what_a_window_reached_are_metrics(observed: Observed) -> None:
-    observed.tell(STARTED)
-    observed.tell(replace(PUBLISHED, achieved_shields=(24,)))
-    assert observed.value("policy_shield_k", shield="age, zip") == 20
-    assert observed.value("achieved_shield_k", shield="age, zip") == 24
-
-
 def test_the_line_of_a_window_says_what_shields_reached(observed: Observed) -> None:
     observed.tell(replace(PUBLISHED, achieved_shields=(50, 61)))
     assert observed.lines[0]["achieved_shields"] == [50, 61]
