@@ -60,7 +60,7 @@ def test_the_page_has_every_figure() -> None:
     assert "No --test: releases are tested on the records that they were made of" in page
 
 
-def test_bars_are_as_long_as_what_is_kept_and_light_where_the_time_did_not_suffice() -> None:
+def test_bars_are_as_long_as_what_is_kept_and_faint_where_the_time_did_not_suffice() -> None:
     page = utility_page(_report())
     shares = {"information kept": 0.25, "Prec": 0.75, "1 - GCP": 0.75, "label information kept": 0.375}
     for measure, share in shares.items():
