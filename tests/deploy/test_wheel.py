@@ -59,3 +59,10 @@ def test_the_first_command_after_an_install_of_the_wheel_compiles_nothing(instal
     second, _ = _anonymized(installed)
     assert _COMPILED not in said
     assert first < 3 * second + 2, f"{first:.1f} s and {second:.1f} s; the first one compiles modules of Python too"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1500)
+def test_an_install_of_the_wheel_brings_the_templates_of_its_pages(installed: Path) -> None:
+    code = "from stream_anon.pages.templates import rendered; rendered('adapters/http/status_page.html.j2')"
+    subprocess.run([installed / "venv" / "bin" / "python", "-c", code], cwd=installed, check=True, timeout=60)

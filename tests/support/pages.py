@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,20 @@ PICTURES = "STREAM_ANON_PICTURES"
 _MEASURING = Path(__file__).with_name("measuring.js").read_text(encoding="utf-8")
 
 
+HOSTILE = """</style></title></h1></span><script>"'&lt;"""
+"""What changes a page wherever it is not escaped."""
+
+
 class _Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.seen: set[str] = set()
+        self.seen: list[tuple[str, list[str]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.add(tag)
+        if tag == "wbr":
+            return
+        self.seen.append((tag, [name for name, _ in attrs]))
         if tag != "meta":
             self.open.append(tag)
 
@@ -35,13 +42,34 @@ class _Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def tags_of(page: str) -> set[str]:
-    """Return the tags of a page; fail where one is not closed, or where it asks for something from elsewhere."""
+def markup_of(page: str) -> list[tuple[str, list[str]]]:
+    """Return the tags of a page with the names of their attributes; fail where one is not closed.
+
+    Where a line may end is left out.
+    """
     tags = _Tags()
     tags.feed(page)
     assert tags.open == []
-    assert not re.search(r"(?:src|href)=|url\(|https?:", page)
     return tags.seen
+
+
+def tags_of(page: str) -> set[str]:
+    """Return the kinds of tags of a page; fail where it asks for something from elsewhere."""
+    assert not re.search(r"(?:src|href)=|url\(|https?:", page)
+    return {tag for tag, _ in markup_of(page)}
+
+
+def hostile(report: Any) -> Any:
+    """Return a report like another, each of whose texts ends in `HOSTILE`."""
+    if isinstance(report, str) and not isinstance(report, Enum):
+        return report + HOSTILE
+    if isinstance(report, (tuple, list)):
+        return type(report)(map(hostile, report))
+    if isinstance(report, Mapping):
+        return {hostile(key): hostile(value) for key, value in report.items()}
+    if is_dataclass(report) and not isinstance(report, type):
+        return replace(report, **{each.name: hostile(getattr(report, each.name)) for each in fields(report)})
+    return report
 
 
 class _Cells(HTMLParser):

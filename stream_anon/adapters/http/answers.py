@@ -62,9 +62,9 @@ def public_pages(service: ObservedService, metrics: Callable[[], bytes], metrics
 
 def admin_pages(service: ObservedService) -> dict[str, Page]:
     """Return the pages for operators."""
-    body, headers = page()
 
     def root() -> web.Response:
+        body, headers = page()
         response = answer(body, HTML)
         response.headers.update(headers)
         return response

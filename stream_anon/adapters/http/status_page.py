@@ -6,18 +6,16 @@ import base64
 import hashlib
 import re
 from functools import cache
-from pathlib import Path
 
-from stream_anon.pages.style import styled
+from stream_anon.pages.templates import rendered
 
-FILE = Path(__file__).with_name("status.html")
 KIND = "text/html; charset=utf-8"
 
 
 @cache
 def page() -> tuple[bytes, dict[str, str]]:
     """Return the page, and headers that let a browser use the page's own script and style only."""
-    text = styled(FILE.read_text(encoding="utf-8"))
+    text = rendered("adapters/http/status_page.html.j2")
     policy = [
         "default-src 'none'",
         f"script-src {_hashes(text, 'script')}",

@@ -6,19 +6,16 @@ It holds counts of records by size and diversity of their group, and names that 
 from __future__ import annotations
 
 import base64
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.operations.negotiate.negotiating import Negotiation
-from stream_anon.pages.style import styled
+from stream_anon.pages.templates import rendered
 
 MOST_K, MOST_L = 500, 50  # as far as the sliders go, unless more was asked for
 _MOST_HELD = 65_535
-TEMPLATE = Path(__file__).with_name("negotiation.html")
 
 
 def negotiation_page(found: Negotiation) -> str:
@@ -26,9 +23,7 @@ def negotiation_page(found: Negotiation) -> str:
 
     Groups beyond the ends of the sliders are counted as one: which size they have above that no answer depends on.
     """
-    # A script's content ends at the first "</script", wherever it stands.
-    text = json.dumps(_data(found)).replace("<", "\\u003c")
-    return styled(TEMPLATE.read_text(encoding="utf-8")).replace(">DATA<", f">{text}<", 1)
+    return rendered("operations/negotiate/negotiation_page.html.j2", data=_data(found))
 
 
 def _data(found: Negotiation) -> dict[str, Any]:

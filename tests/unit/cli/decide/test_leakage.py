@@ -168,7 +168,7 @@ def test_a_set_that_singles_out_too_many_ends_the_command_with_one(
     assert (found["threshold"], found["above"], found["singled_out"], found["singling_out"]) == (None, 0, 0.04, 2)
     page = tmp_path / "page.html"
     assert run(monkeypatch, *common, "0.04", "--html", page) == 1
-    assert '<span class="bad">2 sets single out more than 4% of the individuals.</span>' in page.read_text()
+    assert '<p class="bad">2 sets single out more than 4% of the individuals.</p>' in page.read_text()
     assert run(monkeypatch, *common, "0.04", "--suggest", "--threshold", "0.4") == 2
     assert "--singled-out: is not for --suggest" in capsys.readouterr().err
 

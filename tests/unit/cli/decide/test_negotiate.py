@@ -188,8 +188,7 @@ def test_a_page_with_the_histograms_inside_is_written(
     page = adult.parent / "page.html"
     _answer(monkeypatch, capsys, adult, "--k", 3, *LEVELS, "--max-suppressed", 40, "--html", page)
     text = page.read_text()
-    start = text.index('{"attributes"')
-    data = json.JSONDecoder().raw_decode(text[start:])[0]
+    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
     assert data["asked"] == {"k": 3, "l": 1, "limits": [1, 2, 1], "most": 40}
     assert data["nodes"] == 60
     sizes, records, starts = (
