@@ -21,14 +21,14 @@ from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.adapters.prometheus.merging import SampleCollector
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.member import REFUSED, WRONG_SETTINGS
-from stream_anon.hosts.fleet.reports import reports
+from stream_anon.hosts.fleet.reports import LONGEST, next_report
 from stream_anon.ports import Clock
 from stream_anon.service.orders import Orders
+from stream_anon.service.retrying import unless_stopped
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.serving import listening
@@ -74,9 +74,8 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     command = (sys.executable, "-m", "stream_anon.hosts.fleet.member", str(config), *accepted)
     fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop, orders)
-    collector = SampleCollector(board.metrics)
     with quiet_libraries(log, clock.monotonic):
-        async with listening(settings.http, board, lambda: exposition(collector), log, orders.by_name):
+        async with listening(settings.http, board, lambda: exposition(board), log, orders.by_name):
             await fleet.run()
 
 
@@ -165,7 +164,7 @@ class Fleet:
     async def _keep(self, number: int) -> None:
         """Start a worker, and restart it when it ends, after growing pauses."""
         if number:
-            await self._first(self._warm)
+            await unless_stopped(self._stop, self._warm.wait())
         pause, first = FIRST_PAUSE, True
         while not self._stop.is_set():
             begun = self._clock.monotonic()
@@ -185,26 +184,15 @@ class Fleet:
             else:
                 self._metrics.restarted()
                 self._log.error(Line.WORKER_ENDED, worker=number, code=end, again_in=pause)
-            await self._first(pause)
+            await unless_stopped(self._stop, asyncio.sleep(pause))
             pause = min(2 * pause, LONGEST_PAUSE)
-
-    async def _first(self, what: asyncio.Event | float) -> None:
-        """Wait for an event, for the stop, or for some seconds."""
-        waits = [asyncio.create_task(self._stop.wait())]
-        if isinstance(what, asyncio.Event):
-            waits.append(asyncio.create_task(what.wait()))
-        seconds = None if isinstance(what, asyncio.Event) else what
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _run_one(self, number: int) -> int | str:
         """Run a worker process to its end; return its exit code, or why the system could not start it."""
         try:
-            process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
+            process = await asyncio.create_subprocess_exec(
+                *self._command, str(number), stdin=PIPE, stdout=PIPE, limit=LONGEST
+            )
         except OSError as error:  # out of memory, processes or files: this passes, and the other workers are well
             return error.strerror or type(error).__name__
         self._running[number] = process
@@ -223,17 +211,16 @@ class Fleet:
     async def _listen(self, number: int, process: Process) -> None:
         """Take reports until the process ends; kill it if it falls silent or sends anything but reports."""
         assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-        told = reports(process.stdout)
         try:
             while True:
                 async with asyncio.timeout(LOST):
-                    report = await anext(told)
+                    report = await next_report(process.stdout)
+                if report is None:
+                    return
                 self._board.take(number, report)
                 if report.warm:
                     self._warm.set()
                 send(process, self._orders)
-        except StopAsyncIteration:
-            return
         except (TimeoutError, ValueError):
             self._log.error(Line.WORKER_SILENT, worker=number)
             process.kill()

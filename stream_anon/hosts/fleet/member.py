@@ -18,12 +18,11 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.log_lines import Line
 from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
-from stream_anon.adapters.prometheus.exposition import watch_process
-from stream_anon.adapters.prometheus.merging import sampled
+from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.metrics import Metrics
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
-from stream_anon.hosts.fleet.reports import EVERY, WorkerReport, framed
+from stream_anon.hosts.fleet.reports import EVERY, WorkerReport
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.service.orders import Orders
@@ -56,8 +55,8 @@ class _Reporter:
         try:
             while not transport.is_closing():
                 if not transport.get_write_buffer_size():
-                    report = WorkerReport(self.warm.is_set(), self._board.status(), sampled(self._registry))
-                    transport.write(framed(report))
+                    metrics = exposition(self._registry).decode()
+                    transport.write(WorkerReport(self.warm.is_set(), self._board.status(), metrics).line)
                 await asyncio.sleep(EVERY)
         finally:
             transport.close()

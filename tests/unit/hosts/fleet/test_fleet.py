@@ -23,11 +23,11 @@ from stream_anon.errors import SettingsError
 from stream_anon.hosts.fleet import fleet as module
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.fleet import Fleet
-from stream_anon.hosts.fleet.reports import WorkerReport, framed
+from stream_anon.hosts.fleet.reports import WorkerReport
 from stream_anon.service.status.status_board import StatusBoard
 from tests.support.policies import write_policy
 
-WARM = framed(WorkerReport(True, StatusBoard(lambda: 0.0).status(), ()))
+WARM = WorkerReport(True, StatusBoard(lambda: 0.0).status(), "").line
 SAY = f"import sys, time; sys.stdout.buffer.write({WARM!r}); sys.stdout.flush()\n"
 
 
