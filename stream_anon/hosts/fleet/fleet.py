@@ -16,9 +16,8 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.log_lines import Line
-from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
 from stream_anon.conditions import Condition
@@ -29,14 +28,11 @@ from stream_anon.hosts.fleet.reports import LONGEST, next_report
 from stream_anon.ports import Clock
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import unless_stopped
-from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.leaving import stop_at_signals
-from stream_anon.service.wiring.serving import listening
+from stream_anon.service.wiring.serving import listening, prepare
 from stream_anon.service.worker import DRAIN_WITHIN
-from stream_anon.settings.draws_key import draws_key_of
-from stream_anon.settings.loading import kafka_of, settings_of_run
+from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
-from stream_anon.settings.policy_file import build_policy
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 STEADY = 60.0  # seconds after which a worker that ends is restarted without a pause
@@ -54,13 +50,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
     Refused
         If a condition forbids a run that nobody has accepted.
     """
-    settings = settings_of_run(config, accepted)
-    if not settings.logs.core_dumps:
-        forbid_core_dumps()
-    connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
-    draws_key_of(settings)
-    build_policy(settings, config)
-    silence_the_end()
+    settings, _ = prepare(config, accepted)
     asyncio.run(_serve(settings, config, workers, accepted))
 
 
@@ -107,13 +97,12 @@ class Fleet:
         clock: Clock,
         log: Log,
         stop: asyncio.Event,
-        orders: Orders | None = None,
+        orders: Orders,
     ) -> None:
-        self._orders = orders or Orders(stop, clock)
         self._command = command
         self._workers = workers
         self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
-        self._stop = stop
+        self._stop, self._orders = stop, orders
         self._warm = asyncio.Event()
         self._running: dict[int, Process] = {}
         self._ended_by: int | None = None  # exit code of a worker after which none may be started

@@ -24,6 +24,7 @@ from stream_anon.hosts.fleet import fleet as module
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.fleet import Fleet
 from stream_anon.hosts.fleet.reports import WorkerReport
+from stream_anon.service.orders import Orders
 from stream_anon.service.status.status_board import StatusBoard
 from tests.support.policies import write_policy
 
@@ -40,7 +41,8 @@ class Bench:
         log = open_log(clock.wall, "json", "debug", self.stream)
         self.board = FleetBoard(workers, clock.monotonic, self.registry)
         metrics = FleetMetrics(self.registry, workers)
-        self.fleet = Fleet((sys.executable, "-c", script), workers, self.board, metrics, clock, log, self.stop)
+        command, self.orders = (sys.executable, "-c", script), Orders(self.stop, clock)
+        self.fleet = Fleet(command, workers, self.board, metrics, clock, log, self.stop, self.orders)
 
     def said(self, event: str) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
@@ -174,7 +176,7 @@ def test_files_that_cannot_be_read_are_a_settings_error_before_any_worker_starts
 @pytest.mark.parametrize(("lasts", "told"), [(600.0, 1), (0.01, 0)], ids=["in force", "over"])
 async def test_a_fleet_warns_once_at_its_end_of_a_pause_that_is_in_force(lasts: float, told: int) -> None:
     bench = Bench("import sys; sys.exit(1)")
-    bench.fleet._orders.pause(lasts)
+    bench.orders.pause(lasts)
     running = asyncio.create_task(bench.fleet.run())
     await bench.until("worker-ended", 2)
     assert not bench.said("pause-forgotten"), "the next worker is paused too"
@@ -190,12 +192,12 @@ async def test_orders_reach_every_worker_and_a_drain_waits_until_all_have_ended(
         f"open({str(tmp_path)!r} + '/' + sys.argv[-1], 'wb').writelines(lines)\n"
     )
     bench = Bench(first + SAY + heed, workers=2)
-    bench.fleet._orders.pause()
+    bench.orders.pause()
     running = asyncio.create_task(bench.fleet.run())
     async with asyncio.timeout(20):
         while len(bench.board._reports) < 2:  # noqa: ASYNC110 - other processes decide
             await asyncio.sleep(0.02)
-        bench.fleet._orders.drain()
+        bench.orders.drain()
         await running
     assert [(tmp_path / number).read_text() for number in ("0", "1")] == [
         "pause inf inf\npause inf inf\ndrain\n"
