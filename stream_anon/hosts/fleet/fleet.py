@@ -105,7 +105,6 @@ class Fleet:
         self._stop, self._orders = stop, orders
         self._warm = asyncio.Event()
         self._running: dict[int, Process] = {}
-        self._ended_by: int | None = None  # exit code of a worker after which none may be started
 
     async def run(self) -> None:
         """Run until `stop`, then end all processes within ten seconds.
@@ -126,12 +125,8 @@ class Fleet:
             await self._end(keeping)
             stopped.cancel()
             await asyncio.gather(stopped, return_exceptions=True)
-        for task in keeping:
-            task.result()  # a bug in this module must not look like a stop
-        if self._ended_by == WRONG_SETTINGS:
-            raise SettingsError("settings", "a worker refuses them; its own line says why")
-        if self._ended_by == REFUSED:
-            raise Refused("a worker must not start; its own line says why")
+        for error in filter(None, [task.exception() for task in keeping]):
+            raise error
 
     async def _end(self, keeping: list[asyncio.Task[None]]) -> None:
         """Ask all workers to stop, and kill those that do not."""
@@ -161,10 +156,10 @@ class Fleet:
             if self._stop.is_set():
                 return
             # If a worker that has run before may not start again, the others, which run well, go on.
-            if end in (WRONG_SETTINGS, REFUSED) and first:
-                self._ended_by = WRONG_SETTINGS if end == WRONG_SETTINGS else REFUSED
-                self._stop.set()
-                return
+            if first and end == WRONG_SETTINGS:
+                raise SettingsError("settings", "a worker refuses them; its own line says why")
+            if first and end == REFUSED:
+                raise Refused("a worker must not start; its own line says why")
             first = False
             if self._clock.monotonic() - begun >= STEADY:
                 pause = FIRST_PAUSE

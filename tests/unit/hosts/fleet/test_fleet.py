@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.errors import SettingsError
+from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.fleet import fleet as module
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.fleet import Fleet
@@ -77,12 +77,26 @@ async def test_a_worker_that_crashes_is_started_again_after_growing_pauses() -> 
     assert bench.value("workers_running") == 0
 
 
-async def test_wrong_settings_end_the_fleet_at_once() -> None:
-    bench = Bench("import sys; sys.exit(2)", 3)
+@pytest.mark.parametrize(("code", "error"), [(2, SettingsError), (4, Refused)])
+async def test_a_worker_that_may_not_start_at_first_ends_the_fleet_at_once(
+    code: int, error: type[Exception]
+) -> None:
+    bench = Bench(f"import sys; sys.exit({code})", 3)
     async with asyncio.timeout(20):
-        with pytest.raises(SettingsError):
+        with pytest.raises(error, match="its own line says why"):
             await bench.fleet.run()
     assert not bench.said("worker-ended")
+    assert bench.value("workers_running") == 0
+
+
+async def test_a_worker_that_has_run_before_and_may_not_start_again_is_tried_again(tmp_path: Path) -> None:
+    begun = str(tmp_path / "begun")
+    bench = Bench(f"import os, sys\nif os.path.exists({begun!r}): sys.exit(4)\nopen({begun!r}, 'x'); sys.exit(1)")
+    running = asyncio.create_task(bench.fleet.run())
+    lines = await bench.until("worker-ended", 3)
+    assert [line["code"] for line in lines[:3]] == [1, 4, 4]
+    bench.stop.set()
+    await running
 
 
 async def test_the_others_start_when_the_first_has_compiled() -> None:
