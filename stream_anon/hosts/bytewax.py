@@ -5,7 +5,7 @@
     keyed = op.map("keyed", messages, lambda message: (str(message.partition), message.value))
     releases = released_windows("anonymize", keyed, Policy.load("policy.yaml"), "/data/released")
 
-Deprecated: Bytewax is not developed any more, and has no package for Python 3.13 or later.
+Deprecated: Bytewax has had no release since November 2024, and has no package for Python 3.13 or later.
 
 Needs the extra `bytewax`. docs/guides/integrations.md says what holds and what does not.
 """
@@ -40,7 +40,7 @@ from stream_anon.windowing.limits import WindowTimer
 Record = Mapping[str, Any] | bytes
 
 warnings.warn(
-    "stream_anon.hosts.bytewax is deprecated, because Bytewax is not developed any more; "
+    "stream_anon.hosts.bytewax is deprecated, because Bytewax has had no release since November 2024; "
     "docs/guides/integrations.md says what to use instead",
     DeprecationWarning,
     stacklevel=2,
