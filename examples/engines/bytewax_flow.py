@@ -1,4 +1,4 @@
-"""A dataflow of Bytewax that releases windows of visits, k-anonymous.
+"""A dataflow of Bytewax that releases windows of visits, k-anonymous. Deprecated: see docs/guides/integrations.md.
 
     pip install '.[bytewax]'     # in a clone
     export VISITS=visits.jsonl RELEASED=released

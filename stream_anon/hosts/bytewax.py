@@ -5,6 +5,8 @@
     keyed = op.map("keyed", messages, lambda message: (str(message.partition), message.value))
     releases = released_windows("anonymize", keyed, Policy.load("policy.yaml"), "/data/released")
 
+Deprecated: Bytewax has had no release since November 2024, and has no package for Python 3.13 or later.
+
 Needs the extra `bytewax`. docs/guides/integrations.md says what holds and what does not.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -35,6 +38,13 @@ from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.windowing.limits import WindowTimer
 
 Record = Mapping[str, Any] | bytes
+
+warnings.warn(
+    "stream_anon.hosts.bytewax is deprecated, because Bytewax has had no release since November 2024; "
+    "docs/guides/integrations.md says what to use instead",
+    DeprecationWarning,
+    stacklevel=2,
+)
 
 
 def released_windows(
@@ -112,8 +122,12 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
         if before is None:
             timer = WindowTimer.draw(self._limits, self._draws)
             self._size, self._until = self._limits.max_records, timer.due_at(self._clock.monotonic())
-            return
-        self._size, self._until = before.records_in, inf
+        else:
+            self._size, self._until = before.records_in, inf
+
+    @property
+    def _full(self) -> bool:
+        return len(self._records) >= self._size
 
     def _close(self) -> StoredRelease:
         made = self._releases.release(self._name, self._records)
@@ -131,26 +145,23 @@ class _KeyWindows(op.StatefulBatchLogic[Any, StoredRelease, _State]):
             self._records.append(record)
             if len(self._records) == 1:
                 self._begin()
-            if len(self._records) >= self._size:
+            if self._full:
                 made.append(self._close())
         return made, self.RETAIN
 
     def on_notify(self) -> tuple[list[StoredRelease], bool]:
         """Release the open window, which is old enough, or complete since the work was resumed."""
-        due = self._records and (len(self._records) >= self._size or self._clock.monotonic() >= self._until)
+        due = self._full or self._clock.monotonic() >= self._until
         return ([self._close()] if due else []), self.RETAIN
 
     def on_eof(self) -> tuple[list[StoredRelease], bool]:
         """Release the open window: nothing follows, unless it is resumed in the middle of what was released."""
-        return ([self._close()] if self._records and self._until < inf else []), self.RETAIN
+        return ([self._close()] if self._until < inf else []), self.RETAIN
 
     def notify_at(self) -> dt.datetime | None:
         """Return when the open window is to be released; None where that depends on records only."""
-        if self._records and len(self._records) >= self._size:
-            return dt.datetime.fromtimestamp(self._clock.wall(), dt.UTC)
-        if self._until == inf:
-            return None
-        return dt.datetime.fromtimestamp(self._clock.wall() + self._until - self._clock.monotonic(), dt.UTC)
+        wait = 0.0 if self._full else self._until - self._clock.monotonic()
+        return None if wait == inf else dt.datetime.fromtimestamp(self._clock.wall() + wait, dt.UTC)
 
     def snapshot(self) -> _State:
         """Return what resumes this key. It holds people's records as they came."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -77,6 +79,13 @@ def numbers(folders: Sequence[Path]) -> Counter[int]:
     return Counter(
         n for folder in folders for n in pq.read_table(folder / "released.parquet")["visits"].to_pylist()
     )
+
+
+def test_who_imports_the_host_hears_that_it_is_deprecated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, host.__name__)
+    with pytest.warns(DeprecationWarning, match=r"stream_anon\.hosts\.bytewax is deprecated") as told:
+        importlib.import_module(host.__name__)
+    assert len(told) == 1
 
 
 def test_each_window_is_the_release_of_its_records_and_passes_the_audit(policy_path: Path, tmp_path: Path) -> None:

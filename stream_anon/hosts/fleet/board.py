@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.registry import Collector
 
-from stream_anon.adapters.prometheus.merging import Samples, growing, merged, sampled
+from stream_anon.adapters.prometheus.exposition import metrics_of
+from stream_anon.adapters.prometheus.merging import growing, merged
 from stream_anon.hosts.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
 from stream_anon.service.status.leakage import highest
@@ -22,8 +24,8 @@ _COUNTED = ("consumed", "released", "lost_before_reading", "read_again", "moved_
 _COUNTED_BY_REASON = ("suppressed", "rejected", "rejected_by_attribute", "ignored", "missing")
 
 
-class FleetBoard:
-    """Keeps the last report of each worker; the `Service` of the HTTP pages.
+class FleetBoard(Collector):
+    """Keeps the last report of each worker; the `ObservedService` of the HTTP pages, and what `exposition` writes.
 
     Parameters
     ----------
@@ -40,13 +42,12 @@ class FleetBoard:
         self._monotonic = monotonic
         self._registry = registry
         self._reports: dict[int, tuple[WorkerReport, float]] = {}
-        self._past_metrics: tuple[Samples, ...] = ()
+        self._past_metrics: list[Metric] = []
         self._past: dict[str, Any] = _counts([])
         self._stopping = False
         self._ends: dict[int, str] = {}
-        nothing = CollectorRegistry()
-        into_metrics(nothing)
-        self._nothing = sampled(nothing)  # of a worker without a report: not ready, its lag unknown
+        self._nothing = CollectorRegistry()
+        into_metrics(self._nothing)  # of a worker without a report: not ready, its lag unknown
 
     def take(self, number: int, report: WorkerReport) -> None:
         """Keep a report."""
@@ -63,19 +64,20 @@ class FleetBoard:
         self._ends[number] = reason
         report, _ = self._reports.pop(number, (None, 0.0))
         if report is not None:
-            self._past_metrics = merged([self._past_metrics, growing(report.metrics)])
+            self._past_metrics = merged([self._past_metrics, growing(metrics_of(report.metrics))])
             self._past = _counts([self._past, report.status])
 
     def stop(self) -> None:
         """Stop being ready."""
         self._stopping = True
 
-    def metrics(self) -> tuple[Samples, ...]:
+    def collect(self) -> list[Metric]:
         """Return the metrics of all workers as those of one service."""
         present = [
-            self._reports[n][0].metrics if n in self._reports else self._nothing for n in range(self._workers)
+            metrics_of(self._reports[n][0].metrics) if n in self._reports else self._nothing.collect()
+            for n in range(self._workers)
         ]
-        return merged([sampled(self._registry), *present, self._past_metrics])
+        return merged([self._registry.collect(), *present, self._past_metrics])
 
     def readiness(self) -> tuple[bool, str]:
         """Return whether every worker is ready; if not, which one is not and why."""

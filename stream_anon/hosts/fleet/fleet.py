@@ -16,27 +16,23 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.core_dumps import forbid_core_dumps
-from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
+from stream_anon.adapters.logs import Log, open_log, quiet_libraries
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.adapters.prometheus.merging import SampleCollector
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.member import REFUSED, WRONG_SETTINGS
-from stream_anon.hosts.fleet.reports import reports
+from stream_anon.hosts.fleet.reports import LONGEST, next_report
 from stream_anon.ports import Clock
 from stream_anon.ports.log_lines import Line
 from stream_anon.service.orders import Orders
-from stream_anon.service.wiring.clients import connection_of
+from stream_anon.service.retrying import unless_stopped
 from stream_anon.service.wiring.leaving import stop_at_signals
-from stream_anon.service.wiring.serving import listening
+from stream_anon.service.wiring.serving import listening, prepare
 from stream_anon.service.worker import DRAIN_WITHIN
-from stream_anon.settings.draws_key import draws_key_of
-from stream_anon.settings.loading import kafka_of, settings_of_run
+from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
-from stream_anon.settings.policy_file import build_policy
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 STEADY = 60.0  # seconds after which a worker that ends is restarted without a pause
@@ -54,13 +50,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
     Refused
         If a condition forbids a run that nobody has accepted.
     """
-    settings = settings_of_run(config, accepted)
-    if not settings.logs.core_dumps:
-        forbid_core_dumps()
-    connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
-    draws_key_of(settings)
-    build_policy(settings, config)
-    silence_the_end()
+    settings, _ = prepare(config, accepted)
     asyncio.run(_serve(settings, config, workers, accepted))
 
 
@@ -74,9 +64,8 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     orders = Orders(stop, clock, paused=kafka_of(settings).paused)
     command = (sys.executable, "-m", "stream_anon.hosts.fleet.member", str(config), *accepted)
     fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop, orders)
-    collector = SampleCollector(board.metrics)
     with quiet_libraries(log, clock.monotonic):
-        async with listening(settings.http, board, lambda: exposition(collector), log, orders.by_name):
+        async with listening(settings.http, board, lambda: exposition(board), log, orders.by_name):
             await fleet.run()
 
 
@@ -108,16 +97,14 @@ class Fleet:
         clock: Clock,
         log: Log,
         stop: asyncio.Event,
-        orders: Orders | None = None,
+        orders: Orders,
     ) -> None:
-        self._orders = orders or Orders(stop, clock)
         self._command = command
         self._workers = workers
         self._board, self._metrics, self._clock, self._log = board, metrics, clock, log
-        self._stop = stop
+        self._stop, self._orders = stop, orders
         self._warm = asyncio.Event()
         self._running: dict[int, Process] = {}
-        self._ended_by: int | None = None  # exit code of a worker after which none may be started
 
     async def run(self) -> None:
         """Run until `stop`, then end all processes within ten seconds.
@@ -138,12 +125,8 @@ class Fleet:
             await self._end(keeping)
             stopped.cancel()
             await asyncio.gather(stopped, return_exceptions=True)
-        for task in keeping:
-            task.result()  # a bug in this module must not look like a stop
-        if self._ended_by == WRONG_SETTINGS:
-            raise SettingsError("settings", "a worker refuses them; its own line says why")
-        if self._ended_by == REFUSED:
-            raise Refused("a worker must not start; its own line says why")
+        for error in filter(None, [task.exception() for task in keeping]):
+            raise error
 
     async def _end(self, keeping: list[asyncio.Task[None]]) -> None:
         """Ask all workers to stop, and kill those that do not."""
@@ -165,7 +148,7 @@ class Fleet:
     async def _keep(self, number: int) -> None:
         """Start a worker, and restart it when it ends, after growing pauses."""
         if number:
-            await self._first(self._warm)
+            await unless_stopped(self._stop, self._warm.wait())
         pause, first = FIRST_PAUSE, True
         while not self._stop.is_set():
             begun = self._clock.monotonic()
@@ -173,10 +156,10 @@ class Fleet:
             if self._stop.is_set():
                 return
             # If a worker that has run before may not start again, the others, which run well, go on.
-            if end in (WRONG_SETTINGS, REFUSED) and first:
-                self._ended_by = WRONG_SETTINGS if end == WRONG_SETTINGS else REFUSED
-                self._stop.set()
-                return
+            if first and end == WRONG_SETTINGS:
+                raise SettingsError("settings", "a worker refuses them; its own line says why")
+            if first and end == REFUSED:
+                raise Refused("a worker must not start; its own line says why")
             first = False
             if self._clock.monotonic() - begun >= STEADY:
                 pause = FIRST_PAUSE
@@ -185,26 +168,15 @@ class Fleet:
             else:
                 self._metrics.restarted()
                 self._log.error(Line.WORKER_ENDED, worker=number, code=end, again_in=pause)
-            await self._first(pause)
+            await unless_stopped(self._stop, asyncio.sleep(pause))
             pause = min(2 * pause, LONGEST_PAUSE)
-
-    async def _first(self, what: asyncio.Event | float) -> None:
-        """Wait for an event, for the stop, or for some seconds."""
-        waits = [asyncio.create_task(self._stop.wait())]
-        if isinstance(what, asyncio.Event):
-            waits.append(asyncio.create_task(what.wait()))
-        seconds = None if isinstance(what, asyncio.Event) else what
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _run_one(self, number: int) -> int | str:
         """Run a worker process to its end; return its exit code, or why the system could not start it."""
         try:
-            process = await asyncio.create_subprocess_exec(*self._command, str(number), stdin=PIPE, stdout=PIPE)
+            process = await asyncio.create_subprocess_exec(
+                *self._command, str(number), stdin=PIPE, stdout=PIPE, limit=LONGEST
+            )
         except OSError as error:  # out of memory, processes or files: this passes, and the other workers are well
             return error.strerror or type(error).__name__
         self._running[number] = process
@@ -223,17 +195,16 @@ class Fleet:
     async def _listen(self, number: int, process: Process) -> None:
         """Take reports until the process ends; kill it if it falls silent or sends anything but reports."""
         assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-        told = reports(process.stdout)
         try:
             while True:
                 async with asyncio.timeout(LOST):
-                    report = await anext(told)
+                    report = await next_report(process.stdout)
+                if report is None:
+                    return
                 self._board.take(number, report)
                 if report.warm:
                     self._warm.set()
                 send(process, self._orders)
-        except StopAsyncIteration:
-            return
         except (TimeoutError, ValueError):
             self._log.error(Line.WORKER_SILENT, worker=number)
             process.kill()

@@ -15,13 +15,11 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.core_dumps import forbid_core_dumps
-from stream_anon.adapters.logs import open_log, quiet_libraries, silence_the_end
-from stream_anon.adapters.prometheus.exposition import watch_process
-from stream_anon.adapters.prometheus.merging import sampled
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.prometheus.exposition import exposition, watch_process
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError, StreamAnonError
-from stream_anon.hosts.fleet.reports import EVERY, WorkerReport, framed
+from stream_anon.hosts.fleet.reports import EVERY, WorkerReport
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports.log_lines import Line
@@ -30,10 +28,9 @@ from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
-from stream_anon.service.wiring.serving import work
-from stream_anon.settings.loading import kafka_of, settings_of_run
+from stream_anon.service.wiring.serving import prepare, work
+from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
-from stream_anon.settings.policy_file import build_policy
 
 WRONG_SETTINGS = 2
 REFUSED = 4
@@ -55,8 +52,8 @@ class _Reporter:
         try:
             while not transport.is_closing():
                 if not transport.get_write_buffer_size():
-                    report = WorkerReport(self.warm.is_set(), self._board.status(), sampled(self._registry))
-                    transport.write(framed(report))
+                    metrics = exposition(self._registry).decode()
+                    transport.write(WorkerReport(self.warm.is_set(), self._board.status(), metrics).line)
                 await asyncio.sleep(EVERY)
         finally:
             transport.close()
@@ -117,11 +114,7 @@ def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
     descriptor = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may be written between reports
     try:
-        settings = settings_of_run(config, accepted)
-        if not settings.logs.core_dumps:
-            forbid_core_dumps()
-        silence_the_end()
-        asyncio.run(_work(settings, build_policy(settings, config), number, descriptor))
+        asyncio.run(_work(*prepare(config, accepted), number, descriptor))
     except SettingsError as error:
         sys.stderr.write(f"stream-anon: {error}\n")
         return WRONG_SETTINGS

@@ -1,20 +1,16 @@
-"""The reports of a worker process to its parent: one a second, in frames over a pipe."""
+"""The reports of a worker process to its parent: one a second, each a line of JSON on a pipe."""
 
 from __future__ import annotations
 
 import asyncio
-import struct
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from stream_anon.adapters.prometheus.merging import Samples
-
 EVERY = 1.0
-_LENGTH = struct.Struct(">I")
-_LARGEST = 64 * 1024 * 1024
+LONGEST = 16 * 1024 * 1024  # bytes of a line; the text of 400 series has 33,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,33 +23,27 @@ class WorkerReport:
         Whether its kernels are compiled.
     status
         As `StatusBoard.status`.
+    metrics
+        As `exposition` writes them.
     """
 
     warm: bool
     status: Mapping[str, Any]
-    metrics: tuple[Samples, ...]
+    metrics: str
+
+    @property
+    def line(self) -> bytes:
+        """Return the report as a line."""
+        return msgspec.json.encode(self) + b"\n"
 
 
-def framed(report: WorkerReport) -> bytes:
-    """Return a report as bytes with their length before them."""
-    body = msgspec.msgpack.encode(report)
-    return _LENGTH.pack(len(body)) + body
-
-
-async def reports(stream: asyncio.StreamReader) -> AsyncIterator[WorkerReport]:
-    """Yield reports until the stream ends.
+async def next_report(stream: asyncio.StreamReader) -> WorkerReport | None:
+    """Return the next report; None when the stream ends, perhaps within one.
 
     Raises
     ------
     ValueError
-        If something else than a report comes.
+        If something else than a report comes, or none in as many bytes as the stream holds.
     """
-    decoder = msgspec.msgpack.Decoder(WorkerReport)
-    while True:
-        try:
-            (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
-            if length > _LARGEST:
-                raise ValueError("a report is too large")
-            yield decoder.decode(await stream.readexactly(length))
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
+    line = await stream.readline()
+    return msgspec.json.decode(line, type=WorkerReport) if line.endswith(b"\n") else None

@@ -61,16 +61,28 @@ def serve(config: Path, ask: AskPermit, accepted: Sequence[Condition] = (), shad
     Refused
         If a condition forbids a run that nobody has accepted.
     """
+    settings, policy = prepare(config, accepted)
+    with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
+        asyncio.run(_serve(settings, policy, ask, beside))
+
+
+def prepare(config: Path, accepted: Sequence[Condition]) -> tuple[Settings, Policy]:
+    """Make this process fit to run with the settings of a file; return them and their policy.
+
+    Raises
+    ------
+    SettingsError
+        If the settings are wrong, or a file that they name cannot be read.
+    """
     settings = settings_of_run(config, accepted)
     if not settings.logs.core_dumps:
         forbid_core_dumps()
-    connection_of(kafka_of(settings)).options("start")  # fails before the start if a file cannot be read
+    connection_of(kafka_of(settings)).options("start")
     draws_key_of(settings)
     policy = build_policy(settings, config)
     check_formats(policy, formats_of(kafka_of(settings)))
     silence_the_end()
-    with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
-        asyncio.run(_serve(settings, policy, ask, beside))
+    return settings, policy
 
 
 async def _serve(settings: Settings, policy: Policy, ask: AskPermit, beside: Beside | None) -> None:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
-import msgspec
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.registry import Collector
 
-from stream_anon.adapters.prometheus.exposition import exposition, watch_process
+from stream_anon.adapters.prometheus.exposition import exposition, metrics_of, watch_process
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.adapters.prometheus.merging import (
-    GAUGES,
-    SampleCollector,
-    Samples,
-    growing,
-    merged,
-    sampled,
-)
+from stream_anon.adapters.prometheus.merging import GAUGES, growing, merged
 from stream_anon.service import events as e
 from stream_anon.service.wiring.observing import into_metrics
 from tests.support.classes import made_up_classes
@@ -50,15 +44,22 @@ class Process:
         self.tell(e.TakeoverDone((), 1, 0, 0, 0, (), (), partitions, 1, 0.1))
 
     @property
-    def samples(self) -> tuple[Samples, ...]:
-        return sampled(self.registry)
+    def told(self) -> list[Metric]:
+        return metrics_of(exposition(self.registry).decode())
 
 
-def value(samples: tuple[Samples, ...], series: str, **labels: str) -> float:
-    (found,) = [
-        v for family in samples for name, given, v in family.values if (name, dict(given)) == (series, labels)
-    ]
-    return found
+class Merged(Collector):
+    def __init__(self, processes: list[list[Metric]]) -> None:
+        self._processes = processes
+
+    def collect(self) -> list[Metric]:
+        return merged(self._processes)
+
+
+def value(metrics: Iterable[Metric], series: str, **labels: str) -> float:
+    found = [s.value for metric in metrics for s in metric.samples if (s.name, s.labels) == (series, labels)]
+    assert len(found) == 1
+    return found[0]
 
 
 def test_every_gauge_has_a_rule_for_merging() -> None:
@@ -66,10 +67,10 @@ def test_every_gauge_has_a_rule_for_merging() -> None:
     process = Process()
     watch_process(registry)
     FleetMetrics(registry, 2)
-    families = [*process.samples, *sampled(registry)]
-    gauges = {family.name for family in families if family.kind == "gauge"}
+    metrics = [*process.told, *registry.collect()]
+    gauges = {metric.name for metric in metrics if metric.type == "gauge"}
     assert gauges == GAUGES.keys()
-    assert {family.kind for family in families} == {"gauge", "counter", "histogram"}
+    assert {metric.type for metric in metrics} == {"gauge", "counter", "histogram"}
 
 
 def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
@@ -78,7 +79,7 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
         process.owns(owned)
         process.tell(e.WindowProgress(10, 5.0 - age, 5.0, closing=False, paused=False, lag=lag))
         process.tell(e.ReadinessChanged(True))
-    whole = merged([one.samples, other.samples, idle.samples])
+    whole = merged([one.told, other.told, idle.told])
     assert value(whole, "stream_anon_records_released_total") == 160
     assert value(whole, "stream_anon_achieved_k") == 5
     assert value(whole, "stream_anon_information_loss_ratio") == 0.4
@@ -93,15 +94,13 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     assert value(whole, "stream_anon_delay_seconds_bucket", le="+Inf") == 160
     assert math.isclose(value(whole, "stream_anon_delay_seconds_sum"), 99 * 0.2 + 59 * 0.2 + 8.0)
     other.tell(e.ReadinessChanged(False))
-    assert value(merged([one.samples, other.samples]), "stream_anon_ready") == 0
-    assert math.isnan(value(merged([one.samples, Process().samples]), "stream_anon_consumer_lag_records"))
+    assert value(merged([one.told, other.told]), "stream_anon_ready") == 0
+    assert math.isnan(value(merged([one.told, Process().told]), "stream_anon_consumer_lag_records"))
 
 
 def test_merged_metrics_keep_the_rules_and_every_series() -> None:
     one, other = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0)
-    sent = [msgspec.msgpack.encode(process.samples) for process in (one, other)]
-    whole = merged([msgspec.msgpack.decode(each, type=tuple[Samples, ...]) for each in sent])
-    text = exposition(SampleCollector(lambda: whole)).decode()
+    text = exposition(Merged([one.told, other.told])).decode()
     assert problems(text) == []
     names = [line.rpartition(" ")[0] for line in text.splitlines()]
     assert names == [line.rpartition(" ")[0] for line in exposition(one.registry).decode().splitlines()]
@@ -110,7 +109,7 @@ def test_merged_metrics_keep_the_rules_and_every_series() -> None:
 def test_a_process_that_ends_leaves_its_counts() -> None:
     gone, present = Process().published(100, 7, 0.2, 10.0), Process()
     gone.owns(4)
-    whole = merged([growing(gone.samples), present.samples])
+    whole = merged([growing(gone.told), present.told])
     assert value(whole, "stream_anon_records_released_total") == 100
     assert value(whole, "stream_anon_class_size_records_count") == 1
     assert value(whole, "stream_anon_partitions_owned") == 0

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from stream_anon.adapters.prometheus.exposition import exposition
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.adapters.prometheus.merging import sampled
 from stream_anon.hosts.fleet.board import SILENT, FleetBoard
-from stream_anon.hosts.fleet.reports import WorkerReport, framed, reports
+from stream_anon.hosts.fleet.reports import WorkerReport, next_report
 from stream_anon.service import events as e
 from stream_anon.service.status.status_board import REMARKS, StatusBoard
 from stream_anon.service.wiring.observing import into_metrics, tell_all
@@ -32,7 +32,7 @@ class Worker:
 
     @property
     def report(self) -> WorkerReport:
-        return WorkerReport(True, self.board.status(), sampled(self.registry))
+        return WorkerReport(True, self.board.status(), exposition(self.registry).decode())
 
 
 class Fleet:
@@ -48,8 +48,7 @@ class Fleet:
         return page
 
     def value(self, series: str) -> float:
-        found = [v for family in self.board.metrics() for name, labels, v in family.values if name == series]
-        return sum(found)
+        return sum(s.value for metric in self.board.collect() for s in metric.samples if s.name == series)
 
 
 def test_a_fleet_is_ready_only_when_every_worker_is() -> None:
@@ -106,10 +105,10 @@ def test_the_page_of_a_fleet_has_the_sections_of_a_worker_and_adds_up() -> None:
     assert page["last_release"]["batch"] == "newer"
     assert page["leakage"] == {"city": {"before": 0.3, "after": 0.15}}
     after = [
-        value
-        for family in fleet.board.metrics()
-        for name, labels, value in family.values
-        if name == "stream_anon_information_leakage_ratio" and ("stage", "after") in labels
+        sample.value
+        for metric in fleet.board.collect()
+        for sample in metric.samples
+        if metric.name == "stream_anon_information_leakage_ratio" and sample.labels["stage"] == "after"
     ]
     assert after == [0.15]
     assert page["warnings"] == [
@@ -142,20 +141,20 @@ def test_what_an_ended_worker_published_still_counts(times: int) -> None:
 async def test_reports_arrive_whole_and_unchanged() -> None:
     sent = [Worker(n).report for n in range(3)]
     stream = asyncio.StreamReader()
-    stream.feed_data(b"".join(map(framed, sent)) + framed(sent[0])[:-1])
+    stream.feed_data(b"".join(report.line for report in sent) + sent[0].line[:-1])
     stream.feed_eof()
-    got = [report async for report in reports(stream)]
-    assert [json.loads(json.dumps(each.status)) for each in got] == [json.loads(json.dumps(s.status)) for s in sent]
-    assert [len(each.metrics) for each in got] == [len(each.metrics) for each in sent]
+    got = [await next_report(stream) for _ in range(4)]
+    assert got[3] is None, "its end is missing"
+    for one, other in zip(got, sent, strict=False):
+        assert one == replace(other, status=json.loads(json.dumps(other.status)))
 
 
-@pytest.mark.parametrize("noise", [b"\xff\xff\xff\xffprinted", b"\x00\x00\x00\x01{", b"\x00\x00\x00\x00"])
+@pytest.mark.parametrize("noise", [b"x" * 99, b"printed\n", b"{\n", b"\n"], ids=["long", "text", "begun", "empty"])
 async def test_bytes_that_are_no_report_are_refused(noise: bytes) -> None:
-    stream = asyncio.StreamReader()
+    stream = asyncio.StreamReader(limit=64)
     stream.feed_data(noise)
-    stream.feed_eof()
-    with pytest.raises(ValueError, match=r"too large|malformed|truncated|[Ee]xpected|invalid"):
-        await anext(reports(stream))
+    with pytest.raises(ValueError, match=r"chunk|malformed|truncated"):
+        await next_report(stream)
 
 
 def test_a_worker_that_was_killed_is_named_until_the_next_one_reports() -> None:

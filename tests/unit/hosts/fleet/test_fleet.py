@@ -19,15 +19,16 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log
 from stream_anon.adapters.prometheus.fleet import FleetMetrics
-from stream_anon.errors import SettingsError
+from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.fleet import fleet as module
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.fleet import Fleet
-from stream_anon.hosts.fleet.reports import WorkerReport, framed
+from stream_anon.hosts.fleet.reports import WorkerReport
+from stream_anon.service.orders import Orders
 from stream_anon.service.status.status_board import StatusBoard
 from tests.support.policies import write_policy
 
-WARM = framed(WorkerReport(True, StatusBoard(lambda: 0.0).status(), ()))
+WARM = WorkerReport(True, StatusBoard(lambda: 0.0).status(), "").line
 SAY = f"import sys, time; sys.stdout.buffer.write({WARM!r}); sys.stdout.flush()\n"
 
 
@@ -40,7 +41,8 @@ class Bench:
         log = open_log(clock.wall, "json", "debug", self.stream)
         self.board = FleetBoard(workers, clock.monotonic, self.registry)
         metrics = FleetMetrics(self.registry, workers)
-        self.fleet = Fleet((sys.executable, "-c", script), workers, self.board, metrics, clock, log, self.stop)
+        command, self.orders = (sys.executable, "-c", script), Orders(self.stop, clock)
+        self.fleet = Fleet(command, workers, self.board, metrics, clock, log, self.stop, self.orders)
 
     def said(self, event: str) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
@@ -75,12 +77,26 @@ async def test_a_worker_that_crashes_is_started_again_after_growing_pauses() -> 
     assert bench.value("workers_running") == 0
 
 
-async def test_wrong_settings_end_the_fleet_at_once() -> None:
-    bench = Bench("import sys; sys.exit(2)", 3)
+@pytest.mark.parametrize(("code", "error"), [(2, SettingsError), (4, Refused)])
+async def test_a_worker_that_may_not_start_at_first_ends_the_fleet_at_once(
+    code: int, error: type[Exception]
+) -> None:
+    bench = Bench(f"import sys; sys.exit({code})", 3)
     async with asyncio.timeout(20):
-        with pytest.raises(SettingsError):
+        with pytest.raises(error, match="its own line says why"):
             await bench.fleet.run()
     assert not bench.said("worker-ended")
+    assert bench.value("workers_running") == 0
+
+
+async def test_a_worker_that_has_run_before_and_may_not_start_again_is_tried_again(tmp_path: Path) -> None:
+    begun = str(tmp_path / "begun")
+    bench = Bench(f"import os, sys\nif os.path.exists({begun!r}): sys.exit(4)\nopen({begun!r}, 'x'); sys.exit(1)")
+    running = asyncio.create_task(bench.fleet.run())
+    lines = await bench.until("worker-ended", 3)
+    assert [line["code"] for line in lines[:3]] == [1, 4, 4]
+    bench.stop.set()
+    await running
 
 
 async def test_the_others_start_when_the_first_has_compiled() -> None:
@@ -174,7 +190,7 @@ def test_files_that_cannot_be_read_are_a_settings_error_before_any_worker_starts
 @pytest.mark.parametrize(("lasts", "told"), [(600.0, 1), (0.01, 0)], ids=["in force", "over"])
 async def test_a_fleet_warns_once_at_its_end_of_a_pause_that_is_in_force(lasts: float, told: int) -> None:
     bench = Bench("import sys; sys.exit(1)")
-    bench.fleet._orders.pause(lasts)
+    bench.orders.pause(lasts)
     running = asyncio.create_task(bench.fleet.run())
     await bench.until("worker-ended", 2)
     assert not bench.said("pause-forgotten"), "the next worker is paused too"
@@ -190,12 +206,12 @@ async def test_orders_reach_every_worker_and_a_drain_waits_until_all_have_ended(
         f"open({str(tmp_path)!r} + '/' + sys.argv[-1], 'wb').writelines(lines)\n"
     )
     bench = Bench(first + SAY + heed, workers=2)
-    bench.fleet._orders.pause()
+    bench.orders.pause()
     running = asyncio.create_task(bench.fleet.run())
     async with asyncio.timeout(20):
         while len(bench.board._reports) < 2:  # noqa: ASYNC110 - other processes decide
             await asyncio.sleep(0.02)
-        bench.fleet._orders.drain()
+        bench.orders.drain()
         await running
     assert [(tmp_path / number).read_text() for number in ("0", "1")] == [
         "pause inf inf\npause inf inf\ndrain\n"
