@@ -34,7 +34,7 @@ from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, Top
 from stream_anon.ports import LedgerEntry, Parcel, Place, newest_revision
 
 _OPEN_WITHIN = 60.0
-_CATCH_UP_WITHIN = 30.0
+_STALLED = 30.0  # seconds in which no further entry can be read
 _FETCH_WAIT_MS = 100
 _PARTITION = 0  # of the ledger; all entries go there, for a key must stay in one partition
 _FOLLOWING = "following the ledger"
@@ -99,7 +99,8 @@ class KafkaLedger:
                 self._entries.clear()
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
-                await self.caught_up()
+            await self.caught_up()  # as long as entries come, however many there are
+            async with asyncio.timeout(_OPEN_WITHIN):
                 self._is_incomplete = await self._lacks_entries(self._consumer, self._tail)
                 # All before these positions is settled.
                 self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
@@ -249,9 +250,9 @@ class KafkaLedger:
         if consumer is None or tail is None or follower is None:
             raise BrokerError("the ledger is not connected")
         try:
-            async with asyncio.timeout(_CATCH_UP_WITHIN):
+            async with asyncio.timeout(_STALLED) as deadline:
                 ends = await unless_ended(follower, _FOLLOWING, tail.ends(consumer.assignment()))
-                await self._settled(consumer, follower, ends, 0.01)
+                await self._settled(consumer, follower, ends, 0.01, deadline)
         except BrokerError:
             raise
         except TimeoutError:
@@ -271,11 +272,23 @@ class KafkaLedger:
         follower: asyncio.Task[None],
         ends: Mapping[TopicPartition, int],
         every: float,
+        renewed: asyncio.Timeout | None = None,
     ) -> None:
-        """Wait until every record below `ends` is settled, and the committed ones are noted."""
+        """Wait until every record below `ends` is settled, and the committed ones are noted.
+
+        Parameters
+        ----------
+        renewed
+            A deadline that every step forward puts off to `_STALLED` from then.
+        """
+        now = asyncio.get_running_loop().time
         for place, end in ends.items():
             raise_if_ended(follower, _FOLLOWING)
-            while await consumer.position(place) < end:
+            reached = -1
+            while (position := await consumer.position(place)) < end:
+                if renewed is not None and position > reached:
+                    reached = position
+                    renewed.reschedule(now() + _STALLED)
                 await asyncio.sleep(every)
                 raise_if_ended(follower, _FOLLOWING)
         raise_if_ended(follower, _FOLLOWING)  # it may have ended between fetching and noting
