@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -355,16 +355,14 @@ class KafkaLedger:
             {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time
         )
 
-    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
-        """Return the parcel that writes entries, all to one partition, for a key must stay in one."""
-        places = sorted(entries)
-        values = [value_of(replace(entries[place], cluster=self._cluster)) for place in places]
-        return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
+    def written(self, entries: Mapping[Place, LedgerEntry | None], time: int) -> Parcel:
+        """Return the parcel that writes entries, all to one partition, for a key must stay in one.
 
-    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
-        """Return the parcel that makes the ledger forget partitions, for a transaction of its own."""
-        keys = [key_of(place) for place in sorted(places)]
-        return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
+        None is written as a tombstone: the ledger forgets the partition.
+        """
+        kept = [(key_of(place), entries[place]) for place in sorted(entries)]
+        values = [None if entry is None else value_of(replace(entry, cluster=self._cluster)) for _, entry in kept]
+        return Parcel(self._topic, _PARTITION, values, time, keys=[key for key, _ in kept])
 
     async def discard(self) -> None:
         """See `ports.ReleaseLedger`. If cancelled, it goes on in the background; the next caller waits for it."""
