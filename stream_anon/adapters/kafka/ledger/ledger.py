@@ -249,13 +249,16 @@ class KafkaLedger:
         consumer, tail, follower = self._consumer, self._tail, self._follower
         if consumer is None or tail is None or follower is None:
             raise BrokerError("the ledger is not connected")
+        ends: Mapping[TopicPartition, int] | None = None
         try:
             async with asyncio.timeout(_STALLED) as deadline:
                 ends = await unless_ended(follower, _FOLLOWING, tail.ends(consumer.assignment()))
                 await self._settled(consumer, follower, ends, 0.01, deadline)
         except BrokerError:
             raise
-        except TimeoutError:
+        except TimeoutError as error:
+            if ends is None:
+                raise broker_error("reading the ledger", error) from None
             raise TopicError(self._held_open(), Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None

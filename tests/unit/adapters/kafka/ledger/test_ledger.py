@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.errors import TopicAuthorizationFailedError
+from aiokafka.errors import KafkaTimeoutError, TopicAuthorizationFailedError
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger import ledger as ledger_module
 from stream_anon.adapters.kafka.ledger import tail
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.tail import Tail, entry_of, value_of
-from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError, UnreadableRecords
+from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from tests.support.skipping_loop import SkippingLoop
 
@@ -570,6 +570,36 @@ def test_a_ledger_is_read_for_as_long_as_entries_come(readable: int, monkeypatch
         else:
             with pytest.raises(TopicError, match="a transaction is open there"):
                 runner.run(read())
+
+
+class Late(Log):
+    """A log whose end is told in time only once so many questions have been asked."""
+
+    late = 0
+
+    async def end_offsets(self, places: object) -> dict[object, int]:
+        await asyncio.sleep(0.01)
+        self.late -= 1
+        if self.late >= 0:
+            raise KafkaTimeoutError
+        return await super().end_offsets(places)
+
+
+async def test_the_end_of_the_ledger_is_asked_for_again_where_the_answer_comes_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = Late([(KEY, value_of(LedgerEntry(5)))])
+    ledger = follow(log)
+    try:
+        log.late = 3
+        assert await nexts(ledger) == {("people", 1): 5}
+        log.late = 2**31
+        monkeypatch.setattr(ledger_module, "_STALLED", 0.1)
+        with pytest.raises(BrokerError, match="reading the ledger") as caught:
+            await ledger.caught_up()
+        assert caught.value.cause is Cause.UNREACHABLE
+    finally:
+        await ledger.discard()
 
 
 async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no_broker_answers(
