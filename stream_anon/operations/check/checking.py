@@ -26,7 +26,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.attribute_facts import AttributeFacts, attribute_facts
 from stream_anon.operations.starting.conditions import Sampled, look_at_deployment, look_at_sample
 from stream_anon.operations.starting.ledger_findings import ledger_findings
-from stream_anon.operations.starting.rollout import published_before, rollout_findings
+from stream_anon.operations.starting.rollout import NewestCertificates, published_before, rollout_findings
 from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
 from stream_anon.settings.draws_key import draws_key_of
@@ -157,7 +157,7 @@ def examine_file(
 async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
     """Compare with the policy under which the output was published last."""
     try:
-        before = await published_before(connection, kafka.certificates, policy.digest)
+        before = await published_before(NewestCertificates(connection, kafka.certificates), policy.digest)
     except TopicError as error:
         return [Finding(Severity.FORBIDS, kafka.certificates, str(error), Condition.PERMISSIONS)]
     return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")

@@ -25,14 +25,12 @@ from stream_anon.judging.sample_study import Study, study
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
-from stream_anon.operations.starting.rollout import newest_certificates
+from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
-
-NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, tried in turn: markers of transactions take offsets too
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +137,14 @@ def _unreadable_findings(kafka: KafkaSettings, unreadable: int) -> list[Finding]
 
 
 async def raise_if_forbidden(
-    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
+    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy, certificates: NewestCertificates
 ) -> Sampled | None:
     """Return what a sample of the input shows, if a worker may start; None if a sample was judged before.
+
+    Parameters
+    ----------
+    certificates
+        Of the service's topic.
 
     Raises
     ------
@@ -155,7 +158,7 @@ async def raise_if_forbidden(
     deployment = await look_at_deployment(connection, topics, kafka, policy)
     findings = [*deployment.findings, *policy_findings(policy)]
     _raise_for(findings, kafka.accept_risks)
-    if await _judged_before(connection, topics.certificates, policy, kafka):
+    if await _judged_before(certificates, policy, kafka):
         return None
     sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     _raise_for([*findings, *sampled.findings], kafka.accept_risks)
@@ -171,15 +174,15 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
         raise refusal(forbidding, "a run must not start", OF_RUN)
 
 
-async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
+async def _judged_before(certificates: NewestCertificates, policy: Policy, kafka: KafkaSettings) -> bool:
     """Return whether records were released under this policy, while no more risks were accepted than now.
 
     A window without a released record proves nothing: its records may have been the first that came. Nor does what
     nobody can read.
     """
-    for newest in NEWEST_CERTIFICATES:
+    for newest in NEWEST[:-1]:
         try:
-            reading = await newest_certificates(connection, topic, newest)
+            reading = await certificates.read(newest)
         except TopicError:  # this user may not read it
             return False
         parts = [part for value in reading.values() if (part := _certificate(value or b"")) is not None]

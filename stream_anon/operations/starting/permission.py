@@ -8,7 +8,13 @@ from stream_anon.errors import TopicError
 from stream_anon.judging.sample_study import Study
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.conditions import Sampled, raise_if_forbidden
-from stream_anon.operations.starting.rollout import Before, published_before, refuse_weaker, stands_by
+from stream_anon.operations.starting.rollout import (
+    Before,
+    NewestCertificates,
+    published_before,
+    refuse_weaker,
+    stands_by,
+)
 from stream_anon.service.wiring.clients import topics_of
 from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.kafka import KafkaSettings
@@ -34,16 +40,17 @@ async def permit_of(connection: Connection, settings: Settings, policy: Policy) 
     kafka = kafka_of(settings)
     topics = topics_of(kafka)
     ledger = kafka.delivery == "exactly-once"
+    certificates = NewestCertificates(connection, topics.certificates)
     try:
-        before = await published_before(connection, topics.certificates, policy.digest)
+        before = await published_before(certificates, policy.digest)
     except TopicError:  # the conditions say whether it is missing or may not be read
-        sampled = await raise_if_forbidden(connection, topics, kafka, policy)
+        sampled = await raise_if_forbidden(connection, topics, kafka, policy, certificates)
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise
         return Permit(unsampled=_expected(policy, kafka, sampled))
     if stands_by(policy, before):
         return Permit(_revision(before))
-    sampled = await raise_if_forbidden(connection, topics, kafka, policy)
+    sampled = await raise_if_forbidden(connection, topics, kafka, policy, certificates)
     refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=ledger)
     return Permit(_revision(before), _expected(policy, kafka, sampled))
 

@@ -77,8 +77,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
             looked.append("sample")
             return Sampled(None, sample)
 
-        async def newest_certificates(_: object, topic: str, __: object) -> Any:
-            assert topic == "out.certificates"
+        async def read(_: object) -> Any:
             if before == "unreadable":
                 raise TopicError("out.certificates: may not be read by this user")
             return SimpleNamespace(values=lambda: iter([b"part"] if before else []))
@@ -90,11 +89,11 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
 
         monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
         monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
-        monkeypatch.setattr(conditions, "newest_certificates", newest_certificates)
         monkeypatch.setattr(conditions, "_certificate", certificate)
         kafka = settings.kafka
         assert kafka is not None
-        await raise_if_forbidden(connection_of(kafka), topics_of(kafka), kafka, policy)
+        certificates: Any = SimpleNamespace(read=read)
+        await raise_if_forbidden(connection_of(kafka), topics_of(kafka), kafka, policy, certificates)
         return looked
 
     return begin
