@@ -83,10 +83,24 @@ class NewestCertificates:
         self._newest = 0.0
 
     async def read(self, newest: int | None) -> TopicSample:
-        """Return at least the parts among so many of the newest offsets; see `newest_certificates`."""
+        """Return the parts of certificates and policy documents; whatever else is there takes no room.
+
+        Parameters
+        ----------
+        newest
+            How many of the newest offsets are looked at, at least; None for all.
+
+        Raises
+        ------
+        TopicError
+            If the topic is missing, or may not be read by this user.
+        BrokerError
+            If the brokers cannot be reached or refuse.
+        """
         wanted = inf if newest is None else newest
         if self._reading is None or (wanted > self._newest and not self._reading.is_whole):
-            self._reading = await newest_certificates(self._connection, self.topic, newest)
+            limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
+            self._reading = await sample_topic(self._connection, self.topic, limits, wanted=_is_part)
             self._newest = wanted
         return self._reading
 
@@ -122,25 +136,6 @@ async def published_before(certificates: NewestCertificates, digest: str = "") -
             f"{certificates.topic}: could not be read to its end, so nobody knows what was promised before"
         )
     return before
-
-
-async def newest_certificates(connection: Connection, topic: str, newest: int | None) -> TopicSample:
-    """Return the newest parts of certificates and of policy documents; whatever else is there takes no room.
-
-    Parameters
-    ----------
-    newest
-        How many of the newest offsets are looked at; None for all.
-
-    Raises
-    ------
-    TopicError
-        If the topic is missing, or may not be read by this user.
-    BrokerError
-        If the brokers cannot be reached or refuse.
-    """
-    limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
-    return await sample_topic(connection, topic, limits, wanted=_is_part)
 
 
 def _is_part(value: bytes | None) -> bool:

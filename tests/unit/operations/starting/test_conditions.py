@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition
@@ -24,7 +25,7 @@ from stream_anon.operations.starting.conditions import (
     raise_if_forbidden,
     weighed,
 )
-from stream_anon.service.wiring.clients import connection_of, topics_of
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import parse_settings, settings_of_run
 from stream_anon.settings.model import Settings
@@ -93,7 +94,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
         kafka = settings.kafka
         assert kafka is not None
         certificates: Any = SimpleNamespace(read=read)
-        await raise_if_forbidden(connection_of(kafka), topics_of(kafka), kafka, policy, certificates)
+        await raise_if_forbidden(connection_of(kafka), kafka, policy, certificates, NoLedger())
         return looked
 
     return begin

@@ -13,6 +13,7 @@ import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample
 from stream_anon.errors import BrokerError, SettingsError
 from stream_anon.judging.findings import Severity
@@ -306,9 +307,9 @@ class _Topic:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *readings: TopicSample) -> None:
         self._readings = list(readings)
-        monkeypatch.setattr(rollout, "newest_certificates", self.read)
+        monkeypatch.setattr(rollout, "sample_topic", self.read)
 
-    async def read(self, *_: object) -> TopicSample:
+    async def read(self, *_: object, **__: object) -> TopicSample:
         return self._readings.pop(0)
 
 
@@ -398,7 +399,7 @@ async def test_a_start_reads_no_certificate_again_to_see_whether_a_sample_was_ju
         kafka=KafkaSettings.model_validate(given), privacy=SimpleNamespace(accept_weaker="")
     )
     started = policy if same else _policy(tmp_path, k=5)
-    await permit_of(Connection("127.0.0.1:9", "g"), settings, started)
+    await permit_of(Connection("127.0.0.1:9", "g"), settings, started, NoLedger())
     assert (reads, looks) == (depths, [] if same else ["sample"])
 
 
