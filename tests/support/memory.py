@@ -558,17 +558,15 @@ class MemoryLedger:
         entries = {p: LedgerEntry(n, batch, topic_ids.get(p[0]), self.revision) for p, n in offsets.items()}
         return self.written(entries, time)
 
-    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
+    def written(self, entries: Mapping[Place, LedgerEntry | None], time: int) -> Parcel:
         keys = [json.dumps(place).encode() for place in entries]
         values = [
-            json.dumps([entry.next, entry.batch, entry.revision, entry.topic_id]).encode()
+            None
+            if entry is None
+            else json.dumps([entry.next, entry.batch, entry.revision, entry.topic_id]).encode()
             for entry in entries.values()
         ]
         return Parcel("ledger", 0, values, time, keys=keys)
-
-    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
-        keys = [json.dumps(place).encode() for place in places]
-        return Parcel("ledger", 0, [None] * len(keys), time, keys=keys)
 
     async def discard(self) -> None:
         pass

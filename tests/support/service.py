@@ -227,7 +227,7 @@ async def command(
         stderr=asyncio.subprocess.STDOUT,
         env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path), **(environment or {})},
     )
-    text, _ = await asyncio.wait_for(process.communicate(), 60)
+    text, _ = await asyncio.wait_for(process.communicate(), AT_THE_LATEST)
     return process.returncode, text.decode()
 
 

@@ -56,7 +56,7 @@ def forget(config: Path, partitions: Sequence[str], *, yes: bool, recreated: boo
     if not shown.chosen:
         console.print("no topic was created anew" if recreated else "nothing to forget")
         return 0
-    refuse_members(shown)
+    refuse_members(shown.group, shown.members)
     question = "Let them begin at their first record?" if recreated else "Let the ledger forget them?"
     if not (yes or confirmed(question, sys.stdin.isatty(), typer.confirm)):
         console.print("refused; nothing was forgotten")

@@ -31,7 +31,7 @@ def realign(config: Path, options: MirrorOptions, *, yes: bool) -> int:
     if not shown.entries:
         console.print("nothing to realign")
         return 0
-    refuse_members(shown)
+    refuse_members(shown.group, shown.members)
     if not (yes or confirmed("Let the service go on here as shown?", sys.stdin.isatty(), typer.confirm)):
         console.print("refused; nothing was changed")
         return 1

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.conditions import Condition
 from stream_anon.errors import RegistryError, TopicError
 from stream_anon.formats.codecs import check_formats, codec_of
@@ -26,7 +27,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.attribute_facts import AttributeFacts, attribute_facts
 from stream_anon.operations.starting.conditions import Sampled, look_at_deployment, look_at_sample
 from stream_anon.operations.starting.ledger_findings import ledger_findings
-from stream_anon.operations.starting.rollout import published_before, rollout_findings
+from stream_anon.operations.starting.rollout import NewestCertificates, published_before, rollout_findings
 from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
 from stream_anon.settings.draws_key import draws_key_of
@@ -101,20 +102,24 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     policy.check_streamed()
     check_formats(policy, formats_of(kafka))
     draws_key_of(settings)
-    connection, topics = connection_of(kafka), topics_of(kafka)
-    deployment = await look_at_deployment(connection, topics, kafka, policy)
+    connection = connection_of(kafka)
+    ledger = KafkaLedger(connection, kafka.ledger)  # read once, by whoever opens it first
     try:
-        sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
-    except RegistryError as error:  # all else can be told without it
-        sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
-    findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
-    findings += await output_findings(policy, formats_of(kafka))
-    absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
-    if kafka.certificates not in absent:
-        findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
-    if kafka.delivery == "exactly-once":
-        # A worker meets the same in its takeover: it goes on from such offsets, and says so.
-        findings += await ledger_findings(connection, topics, deployment.inputs)
+        deployment = await look_at_deployment(connection, kafka, policy, ledger)
+        try:
+            sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+        except RegistryError as error:  # all else can be told without it
+            sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
+        findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+        findings += await output_findings(policy, formats_of(kafka))
+        absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
+        if kafka.certificates not in absent:
+            findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
+        if kafka.delivery == "exactly-once":
+            # A worker meets the same in its takeover: it goes on from such offsets, and says so.
+            findings += await ledger_findings(connection, topics_of(kafka), deployment.inputs, ledger)
+    finally:
+        await ledger.discard()
     return CheckReport(
         policy,
         str(kafka.inputs),
@@ -157,7 +162,7 @@ def examine_file(
 async def _rollout(connection: Connection, kafka: KafkaSettings, policy: Policy, accepted: str) -> list[Finding]:
     """Compare with the policy under which the output was published last."""
     try:
-        before = await published_before(connection, kafka.certificates, policy.digest)
+        before = await published_before(NewestCertificates(connection, kafka.certificates), policy.digest)
     except TopicError as error:
         return [Finding(Severity.FORBIDS, kafka.certificates, str(error), Condition.PERMISSIONS)]
     return rollout_findings(policy, before, accepted, ledger=kafka.delivery == "exactly-once")

@@ -7,134 +7,51 @@ work, and exactly the partitions that were shown are changed, in one transaction
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
-from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
-from stream_anon.errors import Refused, SettingsError, TopicError
-from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
+from stream_anon.errors import Refused
+from stream_anon.operations.ledger.changes import change_entries, on_brokers, refuse_members
+from stream_anon.operations.ledger.looking import Brokers, Look, look_at
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
-from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
-from stream_anon.ports.input_topics import InputTopics
-from stream_anon.service.wiring.clients import connection_of
-from stream_anon.settings.loading import kafka_of, load_settings
-from stream_anon.settings.model import Settings
+from stream_anon.ports import Place
 
 
-class Cluster(Protocol):
-    """What the brokers say; see `cluster_view.ClusterView`."""
-
-    async def topics(self) -> Collection[str]:
-        """Return all topics that this user may see."""
-        ...
-
-    async def partitions(self, topic: str) -> int | None:
-        """Return how many partitions a topic has; None if it does not exist."""
-        ...
-
-    async def members(self) -> int:
-        """Return how many members the group has."""
-        ...
-
-    async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        """Return the first offset that can still be read of each partition."""
-        ...
-
-    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        """Return where each partition ends."""
-        ...
-
-
-class ForgetfulLedger(ReleaseLedger, Protocol):
-    """A ledger whose entries can be changed; see `ledger.KafkaLedger`."""
-
-    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
-        """Return the parcel that writes entries."""
-        ...
-
-    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
-        """Return the parcel that takes entries away."""
-        ...
-
-
-async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: ReleaseLedger) -> Survey:
-    """Return how partitions stand, without changing anything.
-
-    Raises
-    ------
-    TopicError
-        If an input does not exist, or there is none.
-    BrokerError
-        If the brokers cannot be reached, refuse, or a transaction stays open.
-    """
-    there = await input_partitions(question.inputs, cluster)
-    places = set(question.named) or there
-    # The ledger first: a group at work only moves on, so none of its offsets looks set back for being read early.
-    entries: Mapping[Place, LedgerEntry] = {}
-    if await cluster.partitions(question.ledger) is not None:
-        await ledger.open()
-        entries = await ledger.caught_up()
-    await sink.open()
-    committed = await sink.stable_offsets(places)
-    firsts = await cluster.first_offsets(places & there)
-    ends = await cluster.end_offsets(places & there)
-    topics = await sink.topic_ids({topic for topic, _ in places})
-    accounts = tuple(
-        _account(place, entries.get(place), committed[place], (firsts.get(place), ends.get(place)), topics)
-        for place in sorted(places)
-    )
+async def survey(question: Question, brokers: Brokers) -> Survey:
+    """Return how partitions stand, without changing anything. Raises as `look_at` does."""
+    kafka = question.kafka
+    seen = await look_at(kafka, brokers, question.named)
+    accounts = tuple(_account(place, seen) for place in seen.places)
     wanted = {OffsetStanding.REWOUND, OffsetStanding.UNBACKED} | (
         {OffsetStanding.MISSING} if question.named else set()
     )
     if question.recreated:
         wanted = {OffsetStanding.RECREATED} | ({OffsetStanding.NO_ENTRY} if question.named else set())
     chosen = tuple(account for account in accounts if account.standing in wanted)
-    # Members come last, so that a worker that joined meanwhile is counted.
-    members = await cluster.members()
-    return Survey(question.group, question.ledger, question.start, members, accounts, chosen, question.recreated)
+    return Survey(kafka.group, kafka.ledger, kafka.start, seen.members, accounts, chosen, question.recreated)
 
 
-def _account(
-    place: Place,
-    entry: LedgerEntry | None,
-    committed: int | None,
-    bounds: tuple[int | None, int | None],
-    topics: TopicIds,
-) -> Account:
-    following, released_of = (None, None) if entry is None else (entry.next, entry.topic_id)
-    first, end = bounds
-    return Account(place, following, committed, first, topics.ids.get(place[0]), released_of, end)
+def _account(place: Place, seen: Look) -> Account:
+    entry = seen.entries.get(place)
+    return Account(
+        place,
+        entry=None if entry is None else entry.next,
+        committed=seen.committed[place],
+        first=seen.firsts.get(place),
+        topic_id=seen.topics.ids.get(place[0]),
+        released_of=None if entry is None else entry.topic_id,
+        end=seen.ends.get(place),
+        revision=0 if entry is None else entry.revision,
+    )
 
 
-async def input_partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
-    """Return all partitions of the input topics. Raises TopicError where one is missing, or there is none."""
-    there: set[Place] = set()
-    for topic in inputs.among(await cluster.topics() if inputs.pattern is not None else ()):
-        partitions = await cluster.partitions(topic)
-        if partitions is None:
-            raise TopicError(f"{topic}: does not exist")
-        there.update((topic, number) for number in range(partitions))
-    if not there:
-        raise TopicError(f"no topic fits kafka.input {inputs}")
-    return there
-
-
-async def forget(
-    question: Question, shown: Survey, cluster: Cluster, sink: Sink, ledger: ForgetfulLedger, time: int
-) -> None:
+async def forget(question: Question, shown: Survey, brokers: Brokers) -> None:
     """Take the entries away that were shown, or let these partitions begin anew: all of them or none.
 
     Parameters
     ----------
     shown
         What the operator has agreed to.
-    time
-        Milliseconds since the epoch.
 
     Raises
     ------
@@ -144,27 +61,13 @@ async def forget(
         If it could not be done; the message says whether that is known.
     """
     # 1. Everything is still as it was shown, and no worker runs.
-    now = await survey(question, cluster, sink, ledger)
-    refuse_members(now)
+    now = await survey(question, brokers)
+    refuse_members(now.group, now.members)
     if now.chosen != shown.chosen:
         raise Refused("offsets, topics or ledger have changed since they were shown; nothing was changed")
-    places = [account.place for account in shown.chosen]
-    begun = await _begun(now.chosen, ledger) if question.recreated else {}
-    parcel = ledger.written(begun, time) if begun else ledger.tombstones(places, time)
-    await change_entries(parcel, begun, places, "forgotten", sink, ledger)
-
-
-async def _begun(chosen: Collection[Account], ledger: ReleaseLedger) -> dict[Place, LedgerEntry]:
-    """Return the entries with which partitions of a re-created topic begin: at its first record."""
-    held = await ledger.caught_up()
-    return {
-        account.place: LedgerEntry(account.first or 0, None, account.topic_id, _revision(held, account.place))
-        for account in chosen
-    }
-
-
-def _revision(held: Mapping[Place, LedgerEntry], place: Place) -> int:
-    return held[place].revision if place in held else 0
+    # 2. to 7. are those of `change_entries`.
+    entries = {each.place: each.beginning if question.recreated else None for each in now.chosen}
+    await change_entries(entries, "forgotten", brokers)
 
 
 # On a real broker ----------------------------------------------------------------------------------------------
@@ -185,39 +88,11 @@ def look(config: Path, partitions: Iterable[str], *, recreated: bool = False) ->
     SettingsError, BrokerError
         If the settings are wrong, or the brokers cannot be asked.
     """
-    settings = load_settings(config)
-    question = _question(settings, partitions, recreated)
-    connection = connection_of(kafka_of(settings))
-
-    async def ask() -> Survey:
-        sink, ledger = TransactionalSink(connection), KafkaLedger(connection, question.ledger)
-        try:
-            return await survey(question, ClusterView(connection), sink, ledger)
-        finally:
-            await asyncio.gather(sink.discard(), ledger.discard())
-
-    return run_quietly(settings, ask())
+    named = parse_places(partitions)
+    return on_brokers(config, lambda kafka, _, brokers: survey(Question(kafka, named, recreated), brokers))
 
 
 def forget_shown(config: Path, partitions: Iterable[str], shown: Survey) -> None:
     """Make the ledger of a settings file forget what was shown; see `forget` and `look`."""
-    settings = load_settings(config)
-    question = _question(settings, partitions, shown.recreated)
-    connection = connection_of(kafka_of(settings))
-
-    async def do() -> None:
-        sink, ledger = TransactionalSink(connection), KafkaLedger(connection, question.ledger)
-        time = int(SystemClock().wall()) * 1000
-        try:
-            await forget(question, shown, ClusterView(connection), sink, ledger, time)
-        finally:
-            await asyncio.gather(sink.discard(), ledger.discard())
-
-    run_quietly(settings, do())
-
-
-def _question(settings: Settings, partitions: Iterable[str], recreated: bool) -> Question:
-    kafka = kafka_of(settings)
-    if kafka.delivery != "exactly-once":
-        raise SettingsError("kafka.delivery", "must be exactly-once: without transactions there is no ledger")
-    return Question(kafka.group, kafka.inputs, kafka.ledger, kafka.start, parse_places(partitions), recreated)
+    named = parse_places(partitions)
+    on_brokers(config, lambda kafka, _, its: forget(Question(kafka, named, shown.recreated), shown, its))

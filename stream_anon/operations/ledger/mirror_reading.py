@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
-from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.offset_syncs import read_offset_syncs
 from stream_anon.errors import BrokerError, CertificateError, TopicError
+from stream_anon.operations.ledger.looking import Cluster
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import read_document_part
+from stream_anon.settings.kafka import KafkaSettings
 
 _CERTIFICATES_WITHIN = 300.0
 
@@ -57,25 +58,28 @@ class MirrorReport:
 
     Parameters
     ----------
+    options
+        By which they were read.
     released
         The next offset to release, and the revision of the newest policy.
     syncs
         As the mirror wrote them.
     """
 
+    options: MirrorOptions
     released: Mapping[Place, LedgerEntry] = field(default_factory=dict)
     syncs: Mapping[Place, Sequence[Sync]] = field(default_factory=dict)
 
 
 async def read_mirror(
-    connection: Connection, view: ClusterView, options: MirrorOptions, certificates: str, ledger: str
+    connection: Connection, cluster: Cluster, options: MirrorOptions, kafka: KafkaSettings
 ) -> MirrorReport:
     """Return what mirrored certificates, ledger and offset syncs tell.
 
     Parameters
     ----------
-    certificates, ledger
-        Topics as they are called in the old cluster.
+    kafka
+        Names the topics as they are called in the old cluster.
 
     Raises
     ------
@@ -85,16 +89,16 @@ async def read_mirror(
         If the brokers cannot be reached or refuse.
     """
     if options.to_end:
-        return MirrorReport()
-    if options.offset_syncs is None or await view.partitions(options.offset_syncs) is None:
+        return MirrorReport(options)
+    if options.offset_syncs is None or await cluster.partitions(options.offset_syncs) is None:
         raise TopicError(
             f"{options.offset_syncs}: does not exist here. MirrorMaker 2 writes it to the new cluster only with "
             "offset-syncs.topic.location = target; without it use --to-end"
         )
     syncs = await read_offset_syncs(connection, options.offset_syncs)
-    released = await _certified(connection, options.mirrored(certificates))
-    mirrored = options.mirrored(ledger)
-    if mirrored != ledger and await view.partitions(mirrored) is not None:
+    released = await _certified(connection, options.mirrored(kafka.certificates))
+    mirrored = options.mirrored(kafka.ledger)
+    if mirrored != kafka.ledger and await cluster.partitions(mirrored) is not None:
         copy = KafkaLedger(connection, mirrored)
         try:
             await copy.open()
@@ -102,7 +106,9 @@ async def read_mirror(
                 released[place] = _later(released.get(place), entry)
         finally:
             await copy.discard()
-    return MirrorReport(released, {place: [Sync(*pair) for pair in pairs] for place, pairs in syncs.items()})
+    return MirrorReport(
+        options, released, {place: [Sync(*pair) for pair in pairs] for place, pairs in syncs.items()}
+    )
 
 
 async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEntry]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from stream_anon.errors import SettingsError
-from stream_anon.ports import Place
-from stream_anon.ports.input_topics import InputTopics
+from stream_anon.ports import LedgerEntry, Place
+from stream_anon.settings.kafka import KafkaSettings
 
 
 class OffsetStanding(StrEnum):
@@ -42,6 +42,8 @@ class Account:
         The id of the topic that the entry speaks of; None where it names none.
     end
         The end of the input; None where it is not known.
+    revision
+        The entry's.
     """
 
     place: Place
@@ -51,6 +53,12 @@ class Account:
     topic_id: str | None = None
     released_of: str | None = None
     end: int | None = field(default=None, compare=False)
+    revision: int = field(default=0, compare=False)
+
+    @property
+    def beginning(self) -> LedgerEntry:
+        """Return the entry of a partition that begins anew: at its first record."""
+        return LedgerEntry(self.first or 0, None, self.topic_id, self.revision)
 
     @property
     def standing(self) -> OffsetStanding:
@@ -120,18 +128,13 @@ class Question:
 
     Parameters
     ----------
-    inputs
-        The topics that are read.
     named
         Partitions asked for; none means all partitions of the input.
     recreated
         Whether it is about partitions whose topic was created anew.
     """
 
-    group: str
-    inputs: InputTopics
-    ledger: str
-    start: str
+    kafka: KafkaSettings
     named: tuple[Place, ...] = ()
     recreated: bool = False
 

@@ -8,26 +8,20 @@ no worker is at work, and exactly what was shown is changed, in one transaction.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.requirements import create_ledger
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
-from stream_anon.errors import BrokerError, Refused, SettingsError
-from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
-from stream_anon.operations.ledger.forgetting import Cluster, ForgetfulLedger, input_partitions
+from stream_anon.errors import BrokerError, Refused
+from stream_anon.operations.ledger.changes import change_entries, on_brokers, refuse_members
+from stream_anon.operations.ledger.looking import Brokers, Look, look_at
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
-from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, Sink
-from stream_anon.ports.input_topics import InputTopics
-from stream_anon.service.wiring.clients import connection_of, topics_of
-from stream_anon.settings.loading import kafka_of, load_settings
+from stream_anon.ports import LedgerEntry, Place
+from stream_anon.service.wiring.clients import topics_of
+from stream_anon.settings.kafka import KafkaSettings
 
 
 class Fate(StrEnum):
@@ -80,59 +74,30 @@ class Plan:
         return sum(line.aligned.withheld for line in self.lines if line.aligned is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetService:
-    """The service in the new cluster."""
-
-    group: str
-    inputs: InputTopics
-    ledger: str
-    options: MirrorOptions
-
-
-async def plan(
-    service: TargetService, told: MirrorReport, cluster: Cluster, sink: Sink, ledger: ReleaseLedger
-) -> Plan:
-    """Return where partitions will go on, without changing anything.
+async def plan(kafka: KafkaSettings, told: MirrorReport, brokers: Brokers) -> Plan:
+    """Return where partitions of a service in the new cluster will go on, without changing anything.
 
     Raises
     ------
     Refused
         If nothing tells what was released.
     BrokerError
-        If the brokers cannot be reached, refuse, or do not tell the ids of topics.
+        If the brokers do not tell the ids of topics, or as `look_at` says.
     """
-    places = await input_partitions(service.inputs, cluster)
-    held: Mapping[Place, LedgerEntry] = {}
-    if await cluster.partitions(service.ledger) is not None:
-        await ledger.open()
-        held = await ledger.caught_up()
-    await sink.open()
-    firsts, ends = await cluster.first_offsets(places), await cluster.end_offsets(places)
-    ids = (await sink.topic_ids({topic for topic, _ in places})).ids
-    for topic in sorted({topic for topic, _ in places} - ids.keys()):
+    seen = await look_at(kafka, brokers)
+    for topic in sorted({topic for topic, _ in seen.places} - seen.topics.ids.keys()):
         raise BrokerError(f"{topic}: the brokers do not tell its id: they must be Apache Kafka 2.8 or later")
-    lines = tuple(
-        _line(place, held.get(place), ids[place[0]], (firsts[place], ends[place]), told, service.options)
-        for place in sorted(places)
-    )
+    lines = tuple(_line(place, seen, told) for place in seen.places)
     if not any(line.fate in (Fate.ALIGNED, Fate.DONE) for line in lines):
         raise Refused(
             "neither mirrored certificates nor a mirrored ledger name a partition of the input: whether anything "
             "was released is not known. Compare the names of the topics and --source-alias with those of the mirror"
         )
-    # Members come last, so that a worker that joined meanwhile is counted.
-    return Plan(service.group, service.ledger, await cluster.members(), lines)
+    return Plan(kafka.group, kafka.ledger, seen.members, lines)
 
 
-def _line(
-    place: Place,
-    held: LedgerEntry | None,
-    topic_id: str,
-    bounds: tuple[int, int],
-    told: MirrorReport,
-    options: MirrorOptions,
-) -> Route:
+def _line(place: Place, seen: Look, told: MirrorReport) -> Route:
+    options, held, topic_id = told.options, seen.entries.get(place), seen.topics.ids[place[0]]
     upstream = options.upstream(place)
     if upstream is None:
         return Route(place, Fate.LOCAL)
@@ -141,7 +106,7 @@ def _line(
     # An entry of another topic was mirrored under the same name: it counts offsets of the old cluster.
     known = [entry for entry in (told.released.get(upstream), held) if entry is not None]
     released = max((entry.next for entry in known), default=0)
-    first, end = bounds
+    first, end = seen.firsts[place], seen.ends[place]
     if options.to_end:
         goes_on = Aligned(end, first)
     elif released:
@@ -154,23 +119,13 @@ def _line(
     return Route(place, Fate.ALIGNED, released or None, entry, goes_on)
 
 
-async def realign(
-    service: TargetService,
-    shown: Plan,
-    told: MirrorReport,
-    cluster: Cluster,
-    sink: Sink,
-    ledger: ForgetfulLedger,
-    time: int,
-) -> None:
+async def realign(kafka: KafkaSettings, shown: Plan, told: MirrorReport, brokers: Brokers) -> None:
     """Write the entries that were shown, and set the group's offsets to them: all of them or none.
 
     Parameters
     ----------
     shown
         What the operator has agreed to.
-    time
-        Milliseconds since the epoch.
 
     Raises
     ------
@@ -180,16 +135,15 @@ async def realign(
         If it could not be done; the message says whether that is known.
     """
     # 1. Everything is still as it was shown, and neither a worker nor the mirror runs.
-    now = await plan(service, told, cluster, sink, ledger)
-    refuse_members(now)
+    now = await plan(kafka, told, brokers)
+    refuse_members(now.group, now.members)
     if now.lines != shown.lines:
         raise Refused(
             "the ends of the input, certificates, syncs or ledger have changed since they were shown: nothing was "
             "changed. Stop the mirror, and let nobody write to the input before this is done"
         )
     # 2. to 7. are those of `change_entries`.
-    entries = shown.entries
-    await change_entries(ledger.written(entries, time), entries, entries.keys(), "realigned", sink, ledger)
+    await change_entries(shown.entries, "realigned", brokers)
 
 
 # On a real broker ----------------------------------------------------------------------------------------------
@@ -197,33 +151,19 @@ async def realign(
 
 def look(config: Path, options: MirrorOptions) -> Plan:
     """Return where the partitions of a settings file will go on. Raises SettingsError, Refused, BrokerError."""
-    return _on_brokers(config, options, None)
+
+    async def do(kafka: KafkaSettings, connection: Connection, brokers: Brokers) -> Plan:
+        return await plan(kafka, await read_mirror(connection, brokers.cluster, options, kafka), brokers)
+
+    return on_brokers(config, do)
 
 
 def realign_shown(config: Path, options: MirrorOptions, shown: Plan) -> None:
     """Do what was shown; see `realign` and `look`."""
-    _on_brokers(config, options, shown)
 
+    async def do(kafka: KafkaSettings, connection: Connection, brokers: Brokers) -> None:
+        told = await read_mirror(connection, brokers.cluster, options, kafka)
+        await create_ledger(connection, topics_of(kafka))
+        await realign(kafka, shown, told, brokers)
 
-def _on_brokers(config: Path, options: MirrorOptions, shown: Plan | None) -> Plan:
-    settings = load_settings(config)
-    kafka = kafka_of(settings)
-    if kafka.delivery != "exactly-once":
-        raise SettingsError("kafka.delivery", "must be exactly-once: without transactions there is no ledger")
-    service = TargetService(kafka.group, kafka.inputs, kafka.ledger, options)
-    connection = connection_of(kafka)
-
-    async def work() -> Plan:
-        sink, ledger = TransactionalSink(connection), KafkaLedger(connection, kafka.ledger)
-        view = ClusterView(connection)
-        try:
-            told = await read_mirror(connection, view, options, kafka.certificates, kafka.ledger)
-            if shown is None:
-                return await plan(service, told, view, sink, ledger)
-            await create_ledger(connection, topics_of(kafka))
-            await realign(service, shown, told, view, sink, ledger, int(SystemClock().wall()) * 1000)
-            return shown
-        finally:
-            await asyncio.gather(sink.discard(), ledger.discard())
-
-    return run_quietly(settings, work())
+    on_brokers(config, do)

@@ -25,14 +25,13 @@ from stream_anon.judging.sample_study import Study, study
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
-from stream_anon.operations.starting.rollout import newest_certificates
+from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
+from stream_anon.ports import ReleaseLedger
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.closing.publication import ANY_BATCH, header_of
-from stream_anon.service.wiring.clients import formats_of
+from stream_anon.service.wiring.clients import formats_of, topics_of
 from stream_anon.settings.kafka import KafkaSettings
-
-NEWEST_CERTIFICATES = (64, 4096)  # parts in all partitions, tried in turn: markers of transactions take offsets too
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +69,16 @@ class Sampled:
 
 
 async def look_at_deployment(
-    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
+    connection: Connection, kafka: KafkaSettings, policy: Policy, ledger: ReleaseLedger | None = None
 ) -> Deployment:
-    """Return the findings on brokers, topics and permissions. Raises BrokerError if no broker answers."""
-    exactly_once = kafka.delivery == "exactly-once"
+    """Return the findings on brokers, topics and permissions. Raises BrokerError if no broker answers.
+
+    Parameters
+    ----------
+    ledger
+        Tells whether the input was copied from another cluster; it stays open. None: that is not asked.
+    """
+    topics, exactly_once = topics_of(kafka), kafka.delivery == "exactly-once"
     looked_at = await examine(
         connection,
         topics,
@@ -87,7 +92,9 @@ async def look_at_deployment(
         each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
     ]
     allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
-    mirrored = await mirror_findings(connection, topics, inputs) if exactly_once else []
+    mirrored: Sequence[Finding] = ()
+    if exactly_once and ledger is not None:
+        mirrored = await mirror_findings(connection, topics, inputs, ledger)
     found = (*findings, *_settings_findings(kafka), *refused, *mirrored)
     return Deployment((*seen, *allowed), found, tuple(inputs))
 
@@ -139,9 +146,20 @@ def _unreadable_findings(kafka: KafkaSettings, unreadable: int) -> list[Finding]
 
 
 async def raise_if_forbidden(
-    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
+    connection: Connection,
+    kafka: KafkaSettings,
+    policy: Policy,
+    certificates: NewestCertificates,
+    ledger: ReleaseLedger,
 ) -> Sampled | None:
     """Return what a sample of the input shows, if a worker may start; None if a sample was judged before.
+
+    Parameters
+    ----------
+    certificates
+        Of the service's topic.
+    ledger
+        Stays open.
 
     Raises
     ------
@@ -152,10 +170,10 @@ async def raise_if_forbidden(
     BrokerError
         If no broker answers.
     """
-    deployment = await look_at_deployment(connection, topics, kafka, policy)
+    deployment = await look_at_deployment(connection, kafka, policy, ledger)
     findings = [*deployment.findings, *policy_findings(policy)]
     _raise_for(findings, kafka.accept_risks)
-    if await _judged_before(connection, topics.certificates, policy, kafka):
+    if await _judged_before(certificates, policy, kafka):
         return None
     sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     _raise_for([*findings, *sampled.findings], kafka.accept_risks)
@@ -171,15 +189,15 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
         raise refusal(forbidding, "a run must not start", OF_RUN)
 
 
-async def _judged_before(connection: Connection, topic: str, policy: Policy, kafka: KafkaSettings) -> bool:
+async def _judged_before(certificates: NewestCertificates, policy: Policy, kafka: KafkaSettings) -> bool:
     """Return whether records were released under this policy, while no more risks were accepted than now.
 
     A window without a released record proves nothing: its records may have been the first that came. Nor does what
     nobody can read.
     """
-    for newest in NEWEST_CERTIFICATES:
+    for newest in NEWEST[:-1]:
         try:
-            reading = await newest_certificates(connection, topic, newest)
+            reading = await certificates.read(newest)
         except TopicError:  # this user may not read it
             return False
         parts = [part for value in reading.values() if (part := _certificate(value or b"")) is not None]

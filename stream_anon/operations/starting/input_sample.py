@@ -43,7 +43,7 @@ async def newest_records(
     samples = []
     for topic in sampled:
         sample = await sample_topic(connection, topic, limits, headers=headers)
-        if not len(sample) and not sample.unreadable and sample.whole < sample.records.keys():
+        if not len(sample) and not sample.unreadable and not sample.is_whole:
             # The newest offsets hold markers and aborted records only.
             sample = await sample_topic(connection, topic, replace(limits, newest=None), headers=headers)
         samples.append(sample)

@@ -8,19 +8,30 @@ from stream_anon.errors import TopicError
 from stream_anon.judging.sample_study import Study
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.conditions import Sampled, raise_if_forbidden
-from stream_anon.operations.starting.rollout import Before, published_before, refuse_weaker, stands_by
-from stream_anon.service.wiring.clients import topics_of
+from stream_anon.operations.starting.rollout import (
+    Before,
+    NewestCertificates,
+    published_before,
+    refuse_weaker,
+    stands_by,
+)
+from stream_anon.ports import ReleaseLedger
 from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 
 
-async def permit_of(connection: Connection, settings: Settings, policy: Policy) -> Permit:
+async def permit_of(connection: Connection, settings: Settings, policy: Policy, ledger: ReleaseLedger) -> Permit:
     """Return what is known of the output and the input, if a worker may start.
 
     Nothing is checked for a worker that will stand by, since the output has been published under a higher revision:
     a pod of the old policy that is restarted during a roll-out must not crash over and over.
+
+    Parameters
+    ----------
+    ledger
+        The worker's. It is opened here, so that a start reads it once.
 
     Raises
     ------
@@ -32,19 +43,18 @@ async def permit_of(connection: Connection, settings: Settings, policy: Policy) 
         If this cannot be told yet.
     """
     kafka = kafka_of(settings)
-    topics = topics_of(kafka)
-    ledger = kafka.delivery == "exactly-once"
+    certificates = NewestCertificates(connection, kafka.certificates)
     try:
-        before = await published_before(connection, topics.certificates, policy.digest)
+        before = await published_before(certificates, policy.digest)
     except TopicError:  # the conditions say whether it is missing or may not be read
-        sampled = await raise_if_forbidden(connection, topics, kafka, policy)
+        sampled = await raise_if_forbidden(connection, kafka, policy, certificates, ledger)
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise
         return Permit(unsampled=_expected(policy, kafka, sampled))
     if stands_by(policy, before):
         return Permit(_revision(before))
-    sampled = await raise_if_forbidden(connection, topics, kafka, policy)
-    refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=ledger)
+    sampled = await raise_if_forbidden(connection, kafka, policy, certificates, ledger)
+    refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=kafka.delivery == "exactly-once")
     return Permit(_revision(before), _expected(policy, kafka, sampled))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ KEY = "privacy.accept_weaker"
 EXACTLY_ONCE = "exactly-once"
 # How many of the newest offsets are looked at, tried in turn until one holds a certificate: the last offsets of a
 # partition may be markers of transactions.
-_NEWEST: tuple[int | None, ...] = (128, 4096, None)
+NEWEST: tuple[int | None, ...] = (128, 4096, None)
 _UNREAD = (
     "what was promised cannot be read: the policy document is gone, or a certificate is damaged, of another "
     "release, or could not be read in time"
@@ -72,7 +73,39 @@ class Before:
     delivery: str = EXACTLY_ONCE
 
 
-async def published_before(connection: Connection, topic: str, digest: str = "") -> Before | None:
+class NewestCertificates:
+    """The newest certificates of a topic, read once: again only for a question that goes further back."""
+
+    def __init__(self, connection: Connection, topic: str) -> None:
+        self.topic = topic
+        self._connection = connection
+        self._reading: TopicSample | None = None
+        self._newest = 0.0
+
+    async def read(self, newest: int | None) -> TopicSample:
+        """Return the parts of certificates and policy documents; whatever else is there takes no room.
+
+        Parameters
+        ----------
+        newest
+            How many of the newest offsets are looked at, at least; None for all.
+
+        Raises
+        ------
+        TopicError
+            If the topic is missing, or may not be read by this user.
+        BrokerError
+            If the brokers cannot be reached or refuse.
+        """
+        wanted = inf if newest is None else newest
+        if self._reading is None or (wanted > self._newest and not self._reading.is_whole):
+            limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
+            self._reading = await sample_topic(self._connection, self.topic, limits, wanted=_is_part)
+            self._newest = wanted
+        return self._reading
+
+
+async def published_before(certificates: NewestCertificates, digest: str = "") -> Before | None:
     """Return under which policy an output was published last, from its certificates; None if there are none.
 
     Reads back until the policy document is found too, unless the policy is the one with this digest. Where batches
@@ -87,8 +120,8 @@ async def published_before(connection: Connection, topic: str, digest: str = "")
         but something that cannot.
     """
     before: Before | None = None
-    for newest in _NEWEST:
-        reading = await newest_certificates(connection, topic, newest)
+    for newest in NEWEST:
+        reading = await certificates.read(newest)
         sound = reading.complete and not reading.unreadable
         found = before_of(value or b"" for value in reading.values())
         if found is not None and not sound:
@@ -96,30 +129,13 @@ async def published_before(connection: Connection, topic: str, digest: str = "")
         if before is None or reading.complete:  # one that was cut off may have ended with an older policy
             before = found
         enough = before is not None and (before.known or before.policy == digest)
-        if enough or reading.whole >= reading.records.keys():
+        if enough or reading.is_whole:
             break
     if before is None and not sound:
-        raise BrokerError(f"{topic}: could not be read to its end, so nobody knows what was promised before")
+        raise BrokerError(
+            f"{certificates.topic}: could not be read to its end, so nobody knows what was promised before"
+        )
     return before
-
-
-async def newest_certificates(connection: Connection, topic: str, newest: int | None) -> TopicSample:
-    """Return the newest parts of certificates and of policy documents; whatever else is there takes no room.
-
-    Parameters
-    ----------
-    newest
-        How many of the newest offsets are looked at; None for all.
-
-    Raises
-    ------
-    TopicError
-        If the topic is missing, or may not be read by this user.
-    BrokerError
-        If the brokers cannot be reached or refuse.
-    """
-    limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
-    return await sample_topic(connection, topic, limits, wanted=_is_part)
 
 
 def _is_part(value: bytes | None) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections import Counter
-from pathlib import Path
+from functools import partial
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -17,6 +16,7 @@ from tests.support.service import (
     Stage,
     WorkerProcess,
     check_published,
+    command,
     make_records,
     produce,
     read_published,
@@ -28,17 +28,7 @@ pytestmark = pytest.mark.kafka
 SENT = 600
 SET_BACK = {1: 3, 2: 10}  # partition, offset
 
-
-async def _forget(config: Path, *arguments: str) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "stream_anon.cli.main", "forget", "--config", str(config), *arguments),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={"COLUMNS": "200", "PYTHONPATH": ":".join(sys.path)},
-    )
-    text, _ = await asyncio.wait_for(process.communicate(), 60)
-    return process.returncode, text.decode()
+_forget = partial(command, "forget")
 
 
 async def _set_back(stage: Stage, offsets: dict[int, int]) -> None:

@@ -21,7 +21,7 @@ from stream_anon.errors import InputError
 from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
 from stream_anon.operations.samples import sample_of_topic
-from stream_anon.operations.starting.rollout import newest_certificates
+from stream_anon.operations.starting.rollout import NewestCertificates
 from stream_anon.settings.policy_file import load_policy
 from tests.support.hostile_batches import HOSTILE, ZSTD, Raw, batch_of
 from tests.support.raw_producer import raw_producer
@@ -62,7 +62,7 @@ async def _all_certified(stage: Stage, count: int) -> None:
     connection, deadline = Connection(stage.kafka.address, stage.name), time.monotonic() + AT_THE_LATEST
     done = -1
     while done < count and time.monotonic() < deadline:
-        found = await newest_certificates(connection, f"{stage.output}.certificates", None)
+        found = await NewestCertificates(connection, f"{stage.output}.certificates").read(None)
         certificates = [json.loads(value or b"") for value in found.values()]
         heads = [each for each in certificates if "batch" in each and each["part"] == 1]
         done = sum(each["released"] + each["suppressed"] for each in heads)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -34,7 +34,7 @@ from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, Top
 from stream_anon.ports import LedgerEntry, Parcel, Place, newest_revision
 
 _OPEN_WITHIN = 60.0
-_CATCH_UP_WITHIN = 30.0
+_STALLED = 30.0  # seconds in which no further entry can be read
 _FETCH_WAIT_MS = 100
 _PARTITION = 0  # of the ledger; all entries go there, for a key must stay in one partition
 _FOLLOWING = "following the ledger"
@@ -99,7 +99,8 @@ class KafkaLedger:
                 self._entries.clear()
                 self._strange.clear()
                 self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
-                await self.caught_up()
+            await self.caught_up()  # as long as entries come, however many there are
+            async with asyncio.timeout(_OPEN_WITHIN):
                 self._is_incomplete = await self._lacks_entries(self._consumer, self._tail)
                 # All before these positions is settled.
                 self._tail.follow({p: await self._consumer.position(p) for p in self._consumer.assignment()})
@@ -248,13 +249,16 @@ class KafkaLedger:
         consumer, tail, follower = self._consumer, self._tail, self._follower
         if consumer is None or tail is None or follower is None:
             raise BrokerError("the ledger is not connected")
+        ends: Mapping[TopicPartition, int] | None = None
         try:
-            async with asyncio.timeout(_CATCH_UP_WITHIN):
+            async with asyncio.timeout(_STALLED) as deadline:
                 ends = await unless_ended(follower, _FOLLOWING, tail.ends(consumer.assignment()))
-                await self._settled(consumer, follower, ends, 0.01)
+                await self._settled(consumer, follower, ends, 0.01, deadline)
         except BrokerError:
             raise
-        except TimeoutError:
+        except TimeoutError as error:
+            if ends is None:
+                raise broker_error("reading the ledger", error) from None
             raise TopicError(self._held_open(), Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
@@ -271,11 +275,23 @@ class KafkaLedger:
         follower: asyncio.Task[None],
         ends: Mapping[TopicPartition, int],
         every: float,
+        renewed: asyncio.Timeout | None = None,
     ) -> None:
-        """Wait until every record below `ends` is settled, and the committed ones are noted."""
+        """Wait until every record below `ends` is settled, and the committed ones are noted.
+
+        Parameters
+        ----------
+        renewed
+            A deadline that every step forward puts off to `_STALLED` from then.
+        """
+        now = asyncio.get_running_loop().time
         for place, end in ends.items():
             raise_if_ended(follower, _FOLLOWING)
-            while await consumer.position(place) < end:
+            reached = -1
+            while (position := await consumer.position(place)) < end:
+                if renewed is not None and position > reached:
+                    reached = position
+                    renewed.reschedule(now() + _STALLED)
                 await asyncio.sleep(every)
                 raise_if_ended(follower, _FOLLOWING)
         raise_if_ended(follower, _FOLLOWING)  # it may have ended between fetching and noting
@@ -342,16 +358,14 @@ class KafkaLedger:
             {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time
         )
 
-    def written(self, entries: Mapping[Place, LedgerEntry], time: int) -> Parcel:
-        """Return the parcel that writes entries, all to one partition, for a key must stay in one."""
-        places = sorted(entries)
-        values = [value_of(replace(entries[place], cluster=self._cluster)) for place in places]
-        return Parcel(self._topic, _PARTITION, values, time, keys=[key_of(place) for place in places])
+    def written(self, entries: Mapping[Place, LedgerEntry | None], time: int) -> Parcel:
+        """Return the parcel that writes entries, all to one partition, for a key must stay in one.
 
-    def tombstones(self, places: Collection[Place], time: int) -> Parcel:
-        """Return the parcel that makes the ledger forget partitions, for a transaction of its own."""
-        keys = [key_of(place) for place in sorted(places)]
-        return Parcel(self._topic, _PARTITION, [None] * len(keys), time, keys=keys)
+        None is written as a tombstone: the ledger forgets the partition.
+        """
+        kept = [(key_of(place), entries[place]) for place in sorted(entries)]
+        values = [None if entry is None else value_of(replace(entry, cluster=self._cluster)) for _, entry in kept]
+        return Parcel(self._topic, _PARTITION, values, time, keys=[key for key, _ in kept])
 
     async def discard(self) -> None:
         """See `ports.ReleaseLedger`. If cancelled, it goes on in the background; the next caller waits for it."""

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaTimeoutError
 from sortedcontainers import SortedKeyList
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
@@ -60,9 +61,15 @@ class Tail:
         await self._consumer.start()
 
     async def ends(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Return where the ledger ends now, open transactions included."""
-        found: Mapping[TopicPartition, int] = await self._connected().end_offsets(places)
-        return found
+        """Return where the ledger ends now, open transactions included.
+
+        It is asked again until the caller's deadline: a request has but half of a transaction's time, and on a
+        machine that does much else the answer may come later than that.
+        """
+        while True:
+            with contextlib.suppress(KafkaTimeoutError):
+                found: Mapping[TopicPartition, int] = await self._connected().end_offsets(places)
+                return found
 
     def _connected(self) -> AIOKafkaConsumer:
         if self._consumer is None:

@@ -50,6 +50,11 @@ class TopicSample:
     def __len__(self) -> int:
         return sum(map(len, self.records.values()))
 
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every partition was read from its first record on."""
+        return self.whole >= self.records.keys()
+
     def values(self) -> Iterator[bytes | None]:
         """Yield the value of each record."""
         for part in self.records.values():

@@ -20,15 +20,17 @@ from stream_anon.errors import BrokerError, Refused, SettingsError, TopicError
 from stream_anon.operations.ledger import forgetting
 from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.forgetting import forget, survey
+from stream_anon.operations.ledger.looking import Brokers
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.ports.input_topics import InputTopics
 from stream_anon.service.takeover.judging import judge
 from stream_anon.service.takeover.steps import Stop
+from stream_anon.settings.kafka import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
-ASKED = Question("g", InputTopics((INPUT,)), "ledger", "earliest")
+SECTION = {"bootstrap_servers": "nowhere:9", "group": "g", "input": INPUT, "output": "out", "ledger": "ledger"}
+KAFKA = KafkaSettings.model_validate(SECTION)
 
 
 @dataclass
@@ -65,15 +67,16 @@ class Bench:
         self.cluster = FakeCluster(self.broker)
         self.sink = MemorySink(self.broker, "forget")
         self.ledger = MemoryLedger(self.broker)
+        self.brokers = Brokers(self.cluster, self.sink, self.ledger, 1_000)
 
-    async def look(self, *named: Place, start: str = "earliest") -> Survey:
-        return await survey(self.asked(*named, start=start), self.cluster, self.sink, self.ledger)
+    async def look(self, *named: Place) -> Survey:
+        return await survey(self.asked(*named), self.brokers)
 
     async def forget(self, shown: Survey, *named: Place) -> None:
-        await forget(self.asked(*named), shown, self.cluster, self.sink, self.ledger, 1_000)
+        await forget(self.asked(*named), shown, self.brokers)
 
-    def asked(self, *named: Place, start: str = "earliest") -> Question:
-        return Question("g", InputTopics((INPUT,)), "ledger", start, named)
+    def asked(self, *named: Place) -> Question:
+        return Question(KAFKA, named)
 
 
 async def test_only_partitions_that_stopped_are_chosen() -> None:
@@ -143,7 +146,7 @@ async def test_a_group_at_work_is_refused() -> None:
     shown = await bench.look()
     bench.cluster.count = 2
     with pytest.raises(Refused, match="2 live members"):
-        refuse_members(await bench.look())
+        refuse_members("g", (await bench.look()).members)
     with pytest.raises(Refused, match="2 live members"):
         await bench.forget(shown)
     bench.cluster.count = 1
@@ -248,7 +251,7 @@ def test_a_partition_that_is_given_twice_is_forgotten_once() -> None:
 def test_a_tombstone_has_the_key_of_its_entry() -> None:
     ledger = KafkaLedger(Connection("nowhere:9", "g"), "ledger")
     places = {("people", 3): 7, ("people", 11): 9, ('a"b', 0): 1}
-    entries, tombstones = ledger.entries(places, "b", {}, 5), ledger.tombstones(places.keys(), 5)
+    entries, tombstones = ledger.entries(places, "b", {}, 5), ledger.written(dict.fromkeys(places), 5)
     assert entries is not None
     assert entries.keys == tombstones.keys
     assert (entries.topic, entries.partition) == (tombstones.topic, tombstones.partition)
@@ -282,8 +285,8 @@ class Anew(Bench):
         self.broker.first = [0, 3, 0, 0, 0]
         self.broker.released_of = {(INPUT, 0): "first", (INPUT, 1): "first"}
 
-    def asked(self, *named: Place, start: str = "earliest") -> Question:
-        return Question("g", InputTopics((INPUT,)), "ledger", start, named, recreated=True)
+    def asked(self, *named: Place) -> Question:
+        return Question(KAFKA, named, recreated=True)
 
 
 async def test_a_recreated_topic_begins_at_its_first_record_whatever_the_group_committed() -> None:
@@ -303,8 +306,7 @@ async def test_a_recreated_topic_begins_at_its_first_record_whatever_the_group_c
 
 async def test_a_recreated_topic_is_neither_forgotten_by_default_nor_by_name() -> None:
     bench = Anew()
-    question = Question("g", InputTopics((INPUT,)), "ledger", "earliest", ((INPUT, 0), (INPUT, 1)))
-    seen = await survey(question, bench.cluster, bench.sink, bench.ledger)
+    seen = await survey(Question(KAFKA, ((INPUT, 0), (INPUT, 1))), bench.brokers)
     assert seen.chosen == ()
     stream = io.StringIO()
     command.show(seen, Console(file=stream, width=200))
@@ -482,8 +484,8 @@ async def test_a_pattern_chooses_partitions_of_its_topics_and_fits_none_only_wit
     bench = Bench()
 
     async def look(pattern: str) -> Survey:
-        question = Question("g", InputTopics(pattern=pattern), "ledger", "earliest")
-        return await survey(question, bench.cluster, bench.sink, bench.ledger)
+        kafka = KafkaSettings.model_validate(SECTION | {"input": {"pattern": pattern}})
+        return await survey(Question(kafka), bench.brokers)
 
     assert (await look(f"{INPUT[:2]}.*")).accounts == (await bench.look()).accounts
     with pytest.raises(TopicError, match="no topic fits"):

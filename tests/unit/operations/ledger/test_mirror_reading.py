@@ -17,11 +17,15 @@ from stream_anon.operations.ledger.mirror_reading import MirrorOptions, read_mir
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry
 from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.settings.kafka import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
 CONNECTION = Connection("nowhere:9", "g")
+KAFKA = KafkaSettings.model_validate(
+    {"bootstrap_servers": "nowhere:9", "group": "g", "input": INPUT, "output": "out"}
+)
 
 
 class View:
@@ -48,7 +52,7 @@ async def _read(
     monkeypatch.setattr(mirror_reading, "read_offset_syncs", syncs)
     monkeypatch.setattr(mirror_reading, "read_topic", topic)
     view: Any = View("syncs")
-    told = await read_mirror(CONNECTION, view, MirrorOptions("syncs", "A"), "out.certificates", "out.ledger")
+    told = await read_mirror(CONNECTION, view, MirrorOptions("syncs", "A"), KAFKA)
     assert told.syncs == {(INPUT, 0): [Sync(7, 3)]}
     return told.released
 
@@ -90,4 +94,4 @@ async def test_certificates_that_were_not_read_to_the_end_are_not_believed(monke
 async def test_syncs_that_stayed_in_the_old_cluster_are_an_error_that_names_the_setting() -> None:
     view: Any = View()
     with pytest.raises(TopicError, match=r"offset-syncs\.topic\.location"):
-        await read_mirror(CONNECTION, view, MirrorOptions("syncs"), "out.certificates", "out.ledger")
+        await read_mirror(CONNECTION, view, MirrorOptions("syncs"), KAFKA)

@@ -15,16 +15,20 @@ from stream_anon.cli.main import app
 from stream_anon.cli.run import realign as command
 from stream_anon.errors import BrokerError, Refused, SettingsError
 from stream_anon.operations.ledger import realigning
+from stream_anon.operations.ledger.looking import Brokers
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
-from stream_anon.operations.ledger.realigning import Fate, Plan, Route, TargetService, plan, realign
+from stream_anon.operations.ledger.realigning import Fate, Plan, Route, plan, realign
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.ports.input_topics import InputTopics
+from stream_anon.settings.kafka import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
 SAME_NAMES = MirrorOptions("syncs")
 WITH_PREFIX = MirrorOptions("syncs", "A")
+KAFKA = KafkaSettings.model_validate(
+    {"bootstrap_servers": "nowhere:9", "group": "g", "input": INPUT, "output": "out", "ledger": "ledger"}
+)
 
 
 @dataclass
@@ -60,19 +64,18 @@ class Bench:
         self.cluster = FakeCluster(self.broker)
         self.sink = MemorySink(self.broker, "realign")
         self.ledger = MemoryLedger(self.broker)
+        self.brokers = Brokers(self.cluster, self.sink, self.ledger, 1_000)
         self.told = MirrorReport(
+            SAME_NAMES,
             {(INPUT, 0): LedgerEntry(170), (INPUT, 1): LedgerEntry(150, revision=4)},
             {(INPUT, 0): [Sync(100, 0), Sync(180, 80)], (INPUT, 1): [Sync(100, 50)]},
         )
 
-    async def plan(self, options: MirrorOptions = SAME_NAMES) -> Plan:
-        return await plan(self._service(options), self.told, self.cluster, self.sink, self.ledger)
+    async def plan(self) -> Plan:
+        return await plan(KAFKA, self.told, self.brokers)
 
-    async def realign(self, shown: Plan, options: MirrorOptions = SAME_NAMES) -> None:
-        await realign(self._service(options), shown, self.told, self.cluster, self.sink, self.ledger, 1_000)
-
-    def _service(self, options: MirrorOptions) -> TargetService:
-        return TargetService("g", InputTopics((INPUT,)), "ledger", options)
+    async def realign(self, shown: Plan) -> None:
+        await realign(KAFKA, shown, self.told, self.brokers)
 
 
 async def test_partitions_go_on_behind_what_was_released_and_others_are_left_alone() -> None:
@@ -88,9 +91,8 @@ async def test_partitions_go_on_behind_what_was_released_and_others_are_left_alo
 
 async def test_entries_and_offsets_are_written_at_once_and_are_left_alone_afterwards() -> None:
     bench = Bench()
-    bench.told = MirrorReport(
-        {p: replace(entry, revision=0) for p, entry in bench.told.released.items()}, bench.told.syncs
-    )
+    released = {p: replace(entry, revision=0) for p, entry in bench.told.released.items()}
+    bench.told = replace(bench.told, released=released)
     shown = await bench.plan()
     await bench.realign(shown)
     assert await bench.ledger.caught_up() == shown.entries
@@ -113,21 +115,22 @@ async def test_with_an_alias_only_topics_that_carry_it_are_realigned() -> None:
     assert WITH_PREFIX.upstream(("people", 3)) is None
     assert WITH_PREFIX.mirrored("out.certificates") == "A.out.certificates"
     bench = Bench()
+    bench.told = replace(bench.told, options=WITH_PREFIX)
     with pytest.raises(Refused, match="--source-alias"):
-        await bench.plan(WITH_PREFIX)
+        await bench.plan()
 
 
 async def test_nothing_is_done_where_nothing_tells_what_was_released() -> None:
     bench = Bench()
-    bench.told = MirrorReport({}, bench.told.syncs)
+    bench.told = replace(bench.told, released={})
     with pytest.raises(Refused, match="name a partition"):
         await bench.plan()
 
 
 async def test_all_of_a_mirror_can_be_withheld_without_syncs_or_certificates() -> None:
     bench = Bench()
-    bench.told = MirrorReport()
-    shown = await bench.plan(MirrorOptions(None, to_end=True))
+    bench.told = MirrorReport(MirrorOptions(None, to_end=True))
+    shown = await bench.plan()
     assert [entry.next for entry in shown.entries.values()] == [100, 100, 100]
     assert shown.withheld == 300
 
@@ -177,7 +180,7 @@ async def test_no_record_is_released_in_both_clusters() -> None:
     here.ledger, here.released_of = dict(there.ledger), dict(there.released_of)
     here.offsets = dict(there.offsets)
     bench = Bench(here)
-    bench.told = MirrorReport({}, {(INPUT, 0): [Sync(5, 0), Sync(60, 55)]})
+    bench.told = MirrorReport(SAME_NAMES, {}, {(INPUT, 0): [Sync(5, 0), Sync(60, 55)]})
     shown = await bench.plan()
     assert shown.entries[INPUT, 0].next == 55
     await bench.realign(shown)

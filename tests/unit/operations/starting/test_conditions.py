@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition
@@ -24,7 +25,7 @@ from stream_anon.operations.starting.conditions import (
     raise_if_forbidden,
     weighed,
 )
-from stream_anon.service.wiring.clients import connection_of, topics_of
+from stream_anon.service.wiring.clients import connection_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import parse_settings, settings_of_run
 from stream_anon.settings.model import Settings
@@ -77,8 +78,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
             looked.append("sample")
             return Sampled(None, sample)
 
-        async def newest_certificates(_: object, topic: str, __: object) -> Any:
-            assert topic == "out.certificates"
+        async def read(_: object) -> Any:
             if before == "unreadable":
                 raise TopicError("out.certificates: may not be read by this user")
             return SimpleNamespace(values=lambda: iter([b"part"] if before else []))
@@ -90,11 +90,11 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
 
         monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
         monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
-        monkeypatch.setattr(conditions, "newest_certificates", newest_certificates)
         monkeypatch.setattr(conditions, "_certificate", certificate)
         kafka = settings.kafka
         assert kafka is not None
-        await raise_if_forbidden(connection_of(kafka), topics_of(kafka), kafka, policy)
+        certificates: Any = SimpleNamespace(read=read)
+        await raise_if_forbidden(connection_of(kafka), kafka, policy, certificates, NoLedger())
         return looked
 
     return begin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -12,14 +13,18 @@ import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
+from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample
 from stream_anon.errors import BrokerError, SettingsError
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.texts import Texts
-from stream_anon.operations.starting import rollout
+from stream_anon.operations.starting import conditions, rollout
+from stream_anon.operations.starting.conditions import Deployment, Sampled
+from stream_anon.operations.starting.permission import permit_of
 from stream_anon.operations.starting.rollout import (
     Before,
+    NewestCertificates,
     _is_part,
     before_of,
     published_before,
@@ -38,6 +43,7 @@ from stream_anon.privacy.certificate import (
 )
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import stated_by
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 
@@ -301,9 +307,9 @@ class _Topic:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *readings: TopicSample) -> None:
         self._readings = list(readings)
-        monkeypatch.setattr(rollout, "newest_certificates", self.read)
+        monkeypatch.setattr(rollout, "sample_topic", self.read)
 
-    async def read(self, *_: object) -> TopicSample:
+    async def read(self, *_: object, **__: object) -> TopicSample:
         return self._readings.pop(0)
 
 
@@ -314,7 +320,7 @@ def _sample(*values: bytes, whole: bool = True, complete: bool = True, unreadabl
 
 
 async def _published_before() -> Before | None:
-    return await published_before(Connection("127.0.0.1:9", "group"), "certificates")
+    return await published_before(NewestCertificates(Connection("127.0.0.1:9", "group"), "certificates"))
 
 
 async def test_beside_what_nobody_can_read_it_is_not_known_what_was_promised_last(
@@ -355,6 +361,46 @@ async def test_a_reading_that_was_cut_off_makes_no_older_policy_the_one_before(
     before = await _published_before()
     assert before is not None
     assert (before.policy, before.known) == (newer.digest, False)
+
+
+@pytest.mark.parametrize(
+    ("same", "far", "depths"),
+    [(True, 0, [2]), (False, 0, [2, 4]), (False, 3, [2, 4]), (False, 9, [2, 4, None])],
+    ids=["restarted", "changed", "document further back", "document at the start"],
+)
+async def test_a_start_reads_no_certificate_again_to_see_whether_a_sample_was_judged_before(
+    same: bool, far: int, depths: list[int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = _policy(tmp_path, k=4)
+    parts = [_with_document(policy)] * 10
+    parts[len(parts) - far : len(parts) - far] = PolicyDocument.of(policy).parts()
+    reads, looks = list[int | None](), list[str]()
+
+    async def sample_topic(_: Connection, topic: str, limits: Limits, **__: Any) -> TopicSample:
+        assert topic == "out.certificates"
+        reads.append(limits.newest)
+        newest = len(parts) if limits.newest is None else limits.newest
+        return _sample(*parts[-newest:], whole=newest >= len(parts))
+
+    async def look_at_deployment(*_: object) -> Deployment:
+        return Deployment((), (), ("people",))
+
+    async def look_at_sample(*_: object) -> Sampled:
+        looks.append("sample")
+        return Sampled(None, ())
+
+    monkeypatch.setattr(rollout, "sample_topic", sample_topic)
+    monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
+    monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
+    for module in (rollout, conditions):
+        monkeypatch.setattr(module, "NEWEST", (2, 4, None))
+    given = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
+    settings: Any = SimpleNamespace(
+        kafka=KafkaSettings.model_validate(given), privacy=SimpleNamespace(accept_weaker="")
+    )
+    started = policy if same else _policy(tmp_path, k=5)
+    await permit_of(Connection("127.0.0.1:9", "g"), settings, started, NoLedger())
+    assert (reads, looks) == (depths, [] if same else ["sample"])
 
 
 def test_a_certificate_of_another_release_is_not_passed_over_as_if_it_were_none(tmp_path: Path) -> None:

@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.errors import TopicAuthorizationFailedError
+from aiokafka.errors import KafkaTimeoutError, TopicAuthorizationFailedError
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger import ledger as ledger_module
 from stream_anon.adapters.kafka.ledger import tail
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.tail import Tail, entry_of, value_of
-from stream_anon.errors import BrokerError, LedgerMissing, Overtaken, TopicError, UnreadableRecords
+from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place, TopicIds
+from tests.support.skipping_loop import SkippingLoop
 
 TOPIC = "out.ledger"
 KEY = b'["people",1]'
@@ -532,11 +533,73 @@ async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
         async def end_offsets(self, places: object) -> dict[object, int]:
             return {TopicPartition(TOPIC, 0): len(self.records) + 1}
 
-    monkeypatch.setattr(ledger_module, "_CATCH_UP_WITHIN", 0.1)
+    monkeypatch.setattr(ledger_module, "_STALLED", 0.1)
     ledger = follow(Held([(KEY, value_of(LedgerEntry(5)))]))
     with pytest.raises(TopicError, match=rf"{TOPIC}: .* transaction is open there .*kafka-transactions.sh.*WRITE"):
         await ledger.caught_up()
     await ledger.discard()
+
+
+@pytest.mark.parametrize("readable", [8, 6])
+def test_a_ledger_is_read_for_as_long_as_entries_come(readable: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One a second, on a machine that does much else: more seconds than any of the deadlines has."""
+    monkeypatch.setattr(ledger_module, "_STALLED", 2.0)
+    monkeypatch.setattr(ledger_module, "_OPEN_WITHIN", 4.0)
+    partition = Partition()
+    for following in range(8):
+        partition.add(1, following)
+    Clients(partition, monkeypatch)
+
+    async def settle() -> None:
+        while partition.settled < readable:
+            await asyncio.sleep(1.0)
+            partition.settled += 1
+
+    async def read() -> None:
+        settling = asyncio.create_task(settle())
+        try:
+            ledger = await open_ledger()
+            assert await nexts(ledger) == {("people", 1): 7}
+            await ledger.discard()
+        finally:
+            await settling
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        if readable == 8:
+            runner.run(read())
+        else:
+            with pytest.raises(TopicError, match="a transaction is open there"):
+                runner.run(read())
+
+
+class Late(Log):
+    """A log whose end is told in time only once so many questions have been asked."""
+
+    late = 0
+
+    async def end_offsets(self, places: object) -> dict[object, int]:
+        await asyncio.sleep(0.01)
+        self.late -= 1
+        if self.late >= 0:
+            raise KafkaTimeoutError
+        return await super().end_offsets(places)
+
+
+async def test_the_end_of_the_ledger_is_asked_for_again_where_the_answer_comes_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = Late([(KEY, value_of(LedgerEntry(5)))])
+    ledger = follow(log)
+    try:
+        log.late = 3
+        assert await nexts(ledger) == {("people", 1): 5}
+        log.late = 2**31
+        monkeypatch.setattr(ledger_module, "_STALLED", 0.1)
+        with pytest.raises(BrokerError, match="reading the ledger") as caught:
+            await ledger.caught_up()
+        assert caught.value.cause is Cause.UNREACHABLE
+    finally:
+        await ledger.discard()
 
 
 async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no_broker_answers(
