@@ -17,10 +17,9 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from stream_anon.errors import BrokerError, RegistryError
-from stream_anon.ports import DeadClient, GroupView, Membership
+from stream_anon.ports import DeadClient, GroupView, Membership, Targets
 from stream_anon.service.closing.outgoing import OutgoingWindow
 from stream_anon.service.closing.preparing import Ahead
-from stream_anon.service.closing.publication import Targets
 from stream_anon.service.closing.queue import ClosingQueue, Unpublished
 from stream_anon.service.components import Components
 from stream_anon.service.events import (
@@ -142,13 +141,7 @@ class Worker:
         return await self._patience.persist(Away.STARTING, self._source.start)
 
     async def _find_targets(self) -> None:
-        # The inputs too: for a missing topic the client would join all the same and wait silently.
-        for topic in self._parts.choices.inputs:
-            await self._parts.sink.partitions(topic)
-        output, certificates, dead_letters = self._parts.choices.outputs
-        counts = {topic: await self._parts.sink.partitions(topic) for topic in (output, certificates, dead_letters)}
-        largest = await self._parts.sink.largest_batches(counts)
-        self._targets = Targets(output, certificates, dead_letters, counts, largest)
+        self._targets = await self._parts.sink.targets()
 
     # -- the loop --------------------------------------------------------------------------------------------
 

@@ -7,9 +7,10 @@ from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import BrokerError, Refused
-from stream_anon.ports import LedgerEntry, Membership, Parcel, Place, ReleaseLedger, Sink
+from stream_anon.ports import LedgerEntry, Membership, Parcel, Place, ReleaseLedger
 from stream_anon.settings.model import Settings
 
 _T = TypeVar("_T")
@@ -45,7 +46,7 @@ async def change_entries(
     begun: Mapping[Place, LedgerEntry],
     places: Collection[Place],
     done: str,
-    sink: Sink,
+    sink: WindowProducer,
     ledger: ReleaseLedger,
 ) -> None:
     """Change the ledger's entries of some partitions, and the group's offsets where there are new ones, at once.

@@ -16,10 +16,11 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
-from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
+from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, TopicIds
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.settings.loading import kafka_of, load_settings
@@ -62,7 +63,7 @@ class ForgetfulLedger(ReleaseLedger, Protocol):
         ...
 
 
-async def survey(question: Question, cluster: Cluster, sink: Sink, ledger: ReleaseLedger) -> Survey:
+async def survey(question: Question, cluster: Cluster, sink: WindowProducer, ledger: ReleaseLedger) -> Survey:
     """Return how partitions stand, without changing anything.
 
     Raises
@@ -125,7 +126,7 @@ async def input_partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
 
 
 async def forget(
-    question: Question, shown: Survey, cluster: Cluster, sink: Sink, ledger: ForgetfulLedger, time: int
+    question: Question, shown: Survey, cluster: Cluster, sink: WindowProducer, ledger: ForgetfulLedger, time: int
 ) -> None:
     """Take the entries away that were shown, or let these partitions begin anew: all of them or none.
 

@@ -19,12 +19,13 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.requirements import create_ledger
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import BrokerError, Refused, SettingsError
 from stream_anon.operations.ledger.changes import change_entries, refuse_members, run_quietly
 from stream_anon.operations.ledger.forgetting import Cluster, ForgetfulLedger, input_partitions
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
-from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, Sink
+from stream_anon.ports import LedgerEntry, Place, ReleaseLedger
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import kafka_of, load_settings
@@ -91,7 +92,7 @@ class TargetService:
 
 
 async def plan(
-    service: TargetService, told: MirrorReport, cluster: Cluster, sink: Sink, ledger: ReleaseLedger
+    service: TargetService, told: MirrorReport, cluster: Cluster, sink: WindowProducer, ledger: ReleaseLedger
 ) -> Plan:
     """Return where partitions will go on, without changing anything.
 
@@ -159,7 +160,7 @@ async def realign(
     shown: Plan,
     told: MirrorReport,
     cluster: Cluster,
-    sink: Sink,
+    sink: WindowProducer,
     ledger: ForgetfulLedger,
     time: int,
 ) -> None:

@@ -16,7 +16,7 @@ _WHOLE = 1.0  # of the transaction's timeout: there is no transaction that could
 
 
 class AtLeastOnceSink(ProducingSink):
-    """A plain producer and the group's ordinary offsets; see `ports.Sink`."""
+    """A plain producer and the group's ordinary offsets; see `WindowProducer`."""
 
     delivery = "at-least-once"
 
@@ -35,7 +35,7 @@ class AtLeastOnceSink(ProducingSink):
         """Do nothing: offsets are committed by themselves."""
 
     async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `ports.Sink`. The group's generation fences here too."""
+        """See `WindowProducer`. The group's generation fences here too."""
         _, requests, _ = self._ready()
         await self._within(_WHOLE, "commit offsets", requests.commit(offsets, membership))
 

@@ -63,7 +63,7 @@ class ProducingSink:
         self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic has refused
 
     async def open(self) -> None:
-        """See `ports.Sink`. Does nothing while there is a producer."""
+        """See `WindowProducer`. Does nothing while there is a producer."""
         if self._producer is not None:
             return
         options = {**producer_options(self._connection, self._batch_bytes), **self._options}
@@ -87,22 +87,22 @@ class ProducingSink:
         await producer.start()
 
     async def partitions(self, topic: str) -> int:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, _, _ = self._ready()
         return await self._asked("looking up partitions", partitions_of(producer, topic))
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         _, requests, _ = self._ready()
         return await self._asked("reading committed offsets", requests.stable_offsets(places), _STABLE_WITHIN)
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         _, requests, _ = self._ready()
         await self._asked("committing offsets", requests.commit(offsets, membership))
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, _, shipment = self._ready()
         topics = {parcel.topic for parcel in parcels} - self._topics
         if topics:
@@ -110,7 +110,7 @@ class ProducingSink:
         shipment.send(parcels)
 
     async def settle(self) -> dict[Place, int]:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, _, shipment = self._ready()
         try:
             return await self._within(self._settle_within, "settle", shipment.settle())
@@ -127,7 +127,7 @@ class ProducingSink:
             raise
 
     async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
-        """See `ports.Sink`. If a topic's settings explain what it refused, they say how much it takes.
+        """See `WindowProducer`. If a topic's settings explain what it refused, they say how much it takes.
 
         A limit below what a sound topic takes is left out, so that no record becomes a dead letter because of it.
         """
@@ -141,7 +141,7 @@ class ProducingSink:
         return {topic: most for topic, most in told.items() if most >= LEAST_LIMIT}
 
     async def discard(self) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, shipment = self._producer, self._shipment
         self._producer = self._requests = self._shipment = None
         if shipment is not None:
