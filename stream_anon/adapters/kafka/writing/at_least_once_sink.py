@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.writing.producing_sink import ProducingSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.ports import Membership, Place, TopicIds
 
 _WHOLE = 1.0  # of the transaction's timeout: there is no transaction that could run out
 
 
-class AtLeastOnceSink(ProducingSink):
+class AtLeastOnceSink(WindowProducer):
     """A plain producer and the group's ordinary offsets; see `WindowProducer`."""
 
     delivery = "at-least-once"

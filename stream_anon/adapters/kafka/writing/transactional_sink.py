@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.sent_once import SentOnce
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
-from stream_anon.adapters.kafka.writing.producing_sink import ProducingSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.ports import Membership, Place, TopicIds
 
 # Parts of the transaction's timeout that its steps may take. With the ledger's part their sum is below 1, so that
@@ -18,7 +18,7 @@ from stream_anon.ports import Membership, Place, TopicIds
 _BEGIN, _SEND, _SETTLE, _ADD, _FENCE, _COMMIT = 0.05, 0.05, 0.34, 0.10, 0.15, 0.20
 
 
-class TransactionalSink(ProducingSink):
+class TransactionalSink(WindowProducer):
     """One transactional producer and the group's requests over its client; see `WindowProducer`.
 
     After an error a producer is never used again: aiokafka's abort sends nothing after some errors, and the next
