@@ -43,7 +43,7 @@ from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger,
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.outgoing import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
-from stream_anon.service.closing.publication import Writer
+from stream_anon.service.closing.writer import Writer
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper

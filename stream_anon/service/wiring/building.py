@@ -32,9 +32,9 @@ from stream_anon.privacy.certificate import Delivery
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.learning import Studies
-from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.closing.writer import Writer
 from stream_anon.service.components import Choices, Components
 from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, SchemasUnknown, Throttle
 from stream_anon.service.fault_points import fault_at
