@@ -7,13 +7,16 @@ from stream_anon.ports.clock import Clock
 from stream_anon.ports.codec import MOST_RECORD_BYTES, Codec
 from stream_anon.ports.place import Place
 from stream_anon.ports.polled_records import Chunk, Held, Lost, Parcel, Polled
+from stream_anon.ports.publication import Publication, Targets
 from stream_anon.ports.release_ledger import LedgerEntry, ReleaseLedger, newest_revision
 from stream_anon.ports.sink import Sink
 from stream_anon.ports.source import DeadClient, GroupView, Membership, Source
+from stream_anon.ports.steps import At, Steps
 from stream_anon.ports.topic_ids import TopicIds
 
 __all__ = [
     "MOST_RECORD_BYTES",
+    "At",
     "Chunk",
     "Clock",
     "Codec",
@@ -26,9 +29,12 @@ __all__ = [
     "Parcel",
     "Place",
     "Polled",
+    "Publication",
     "ReleaseLedger",
     "Sink",
     "Source",
+    "Steps",
+    "Targets",
     "TopicIds",
     "newest_revision",
 ]

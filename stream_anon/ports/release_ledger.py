@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from stream_anon.ports.place import Place
-from stream_anon.ports.polled_records import Parcel
 
 
 def newest_revision(entries: Iterable[LedgerEntry]) -> int:
@@ -76,31 +75,6 @@ class ReleaseLedger(Protocol):
         """Return whether a partition's last entry is of this window, as `caught_up` found them.
 
         None if there is no ledger.
-        """
-        ...
-
-    def entries(
-        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
-    ) -> Parcel | None:
-        """Return the parcel that goes into a window's transaction; None if there is no ledger."""
-        ...
-
-    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """Return once it is certain that nobody whose entries lie before ours has released the same records.
-
-        Parameters
-        ----------
-        starts
-            Where the window begins on each input partition.
-        sent
-            What `Sink.settle` returned.
-
-        Raises
-        ------
-        Overtaken
-            If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
-        BrokerError
-            If this is not decided in time.
         """
         ...
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from stream_anon.ports.place import Place
-from stream_anon.ports.polled_records import Parcel
+from stream_anon.ports.publication import Publication, Targets
 from stream_anon.ports.source import Membership
+from stream_anon.ports.steps import Steps
 from stream_anon.ports.topic_ids import TopicIds
 
 
 class Sink(Protocol):
-    """Where windows go: records and offsets, in one transaction if the broker has transactions.
-
-    The verbs are the numbered steps 4 to 9 of a closing. After any error `discard` follows, then `open`.
-    """
+    """Takes windows, and remembers with each of them up to where the input was released."""
 
     @property
     def delivery(self) -> str:
@@ -23,62 +21,54 @@ class Sink(Protocol):
         ...
 
     async def open(self) -> None:
-        """Connect, and settle what an earlier producer left open. Raises BrokerError."""
+        """Connect, and settle what an earlier attempt left open. Raises BrokerError.
+
+        Does nothing while it is open.
+        """
         ...
 
-    async def partitions(self, topic: str) -> int:
-        """Return how many partitions a topic has. Raises BrokerError; TopicError if it is missing."""
+    async def targets(self) -> Targets:
+        """Return where windows go. Raises BrokerError; TopicError if an output or an input is missing."""
         ...
 
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
         """Return Kafka's ids of topics; nothing if there is no ledger to compare them with. Raises BrokerError."""
         ...
 
-    async def largest_batches(self, topics: Collection[str]) -> Mapping[str, int]:
-        """Return how many bytes a batch may have in each topic; topics of which that is not known are left out.
-
-        If the brokers do not tell, what a topic has refused counts.
-        """
-        ...
-
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """Return the group's committed offsets; None for a partition without one. Raises BrokerError.
+        """Return up to where partitions were released; None for one of which nothing was. Raises BrokerError.
 
-        Waits while a transaction is open that might change them.
+        Waits while a window is on its way that might change them.
         """
         ...
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """Commit offsets outside of a transaction. Raises OwnershipLost, BrokerError."""
+        """Set where partitions begin, without a window. Raises OwnershipLost, BrokerError."""
         ...
 
-    async def begin(self) -> None:
-        """Begin a transaction."""
-        ...
+    async def publish(self, publication: Publication, membership: Membership, steps: Steps) -> None:
+        """Publish a window and set the offsets to its ends: both or none, and both visible on return.
 
-    async def send(self, parcels: Sequence[Parcel]) -> None:
-        """Hand over records; equal parcels give equal batches."""
-        ...
+        These are steps 4 to 9 of a closing.
 
-    async def settle(self) -> Mapping[Place, int]:
-        """Wait until the broker has taken every batch; return the offset of the first one in each partition.
+        Parameters
+        ----------
+        membership
+            The one that the window's records were taken under. It is the fence.
 
-        A partition is left out if the broker did not tell.
+        Raises
+        ------
+        OwnershipLost
+            If the group has moved on since. Nothing is visible.
+        Overtaken, Recreated
+            If others have released the records, or if the input was created anew. Nothing is visible.
+        BatchRefused, TimeRefused
+            If the output takes no records like these.
+        Exception
+            If it broke. What is visible is not known before `discard`, `open` and `stable_offsets`.
         """
         ...
 
-    async def add_offsets(self) -> None:
-        """Make the group's offsets a part of the transaction."""
-        ...
-
-    async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """Set the group's offsets. This is the fence: raises OwnershipLost for an old membership."""
-        ...
-
-    async def commit(self) -> None:
-        """Commit the transaction."""
-        ...
-
     async def discard(self) -> None:
-        """Throw the producer away in any state; never raises."""
+        """Throw every connection away in any state; never raises. After each error it comes before `open`."""
         ...

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Clock, Codec, ReleaseLedger, Sink, Source
+from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener
-from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
@@ -27,16 +26,13 @@ class Choices:
         Where a partition begins if nothing of it was ever released: `earliest` or `latest`.
     lost_input
         Whether to `stop` or `skip` if records were deleted before they were read.
-    inputs
-        Topics that must exist before the group is joined.
     outputs
-        Topics for records, certificates and dead letters.
+        Topics that must exist as long as the worker reads.
     """
 
     start: str
     lost_input: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, str, str]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,12 +10,9 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Awaitable, Callable
 
 from stream_anon.errors import BrokerError
-
-At = Callable[[str], Awaitable[None]]
-"""Awaited before each numbered step with its name, such as `closing.9`."""
+from stream_anon.ports import At
 
 
 async def nowhere(step: str) -> None:

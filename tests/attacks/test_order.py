@@ -20,7 +20,7 @@ from stream_anon.files.anonymizing import Anonymization
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.release import Release
-from stream_anon.service.closing.publication import CHUNK
+from stream_anon.service.closing.writer import CHUNK
 from tests.attacks.outside import OutputRecord, read_output
 from tests.attacks.town import ENGINES, Person, Service, classes_of, town_policy, townspeople
 from tests.support.driver import Driver, people

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.audit.audit import Audit
 from stream_anon.cli.main import main
 from stream_anon.cli.run.run import run
@@ -35,7 +36,7 @@ from stream_anon.service.worker import Worker
 from stream_anon.settings.model import Settings
 from tests.attacks.outside import Watcher
 from tests.support.driver import Driver
-from tests.support.memory import MemoryBroker, MemoryLedger, MemorySink, MemorySource
+from tests.support.memory import INPUT, OUTPUTS, MemoryBroker, MemoryLedger, MemorySink, MemorySource
 from tests.support.policies import write_policy
 
 VALUE, KEY, NUMBER, SERIAL = "qqvalueqq", "qqkeyqq", 4_271_828_182, 3_141_592_653
@@ -204,12 +205,13 @@ class Service:
         async def prepare() -> str | None:
             return "out.ledger"
 
+        ledger = MemoryLedger(self.broker, "one")
         return assemble(
             settings,
             policy,
             source=MemorySource(self.broker, "one"),
-            sink=LoudSink(self.broker, "one"),
-            ledger=MemoryLedger(self.broker, "one"),
+            sink=KafkaSink(LoudSink(self.broker, "one"), ledger, [INPUT], OUTPUTS),
+            ledger=ledger,
             clock=clock,
             tell=tell_and_stop,
             stop=stop,

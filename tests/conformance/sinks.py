@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.ports import Membership, Sink
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.memory import INPUT, MemoryBroker, MemorySink, MemorySource
+from tests.support.memory import INPUT, OUTPUTS, MemoryBroker, MemoryLedger, MemorySink, MemorySource
 from tests.support.sockets import until_closed
 
 Sent = tuple[int, bytes | None, bytes | None, int, tuple[tuple[str, bytes], ...]]
@@ -54,8 +57,6 @@ class Destination:
 
     Parameters
     ----------
-    of
-        Its class, by module and name.
     open
         Makes it on a broker with a name that nobody else uses.
     publishes
@@ -64,22 +65,25 @@ class Destination:
         Whether what is sent, and the offsets, become visible together or not at all.
     broker
         Whether it needs a real one.
+    of
+        Its class, by module and name.
     """
 
-    of: str
     open: Callable[[ApacheKafka | None, str], AbstractAsyncContextManager[Output]]
     publishes: bool = True
     transactions: bool = True
     broker: bool = True
+    of: str = "stream_anon.adapters.kafka.writing.kafka_sink.KafkaSink"
 
 
 class _InMemory:
-    input, output, certificates = INPUT, "out", "out.certificates"
+    input = INPUT
+    output, certificates, _ = OUTPUTS
 
     def __init__(self) -> None:
         self._broker = MemoryBroker()
         self.source = MemorySource(self._broker, "one")
-        self.sink = MemorySink(self._broker, "one")
+        self.sink = KafkaSink(MemorySink(self._broker, "one"), MemoryLedger(self._broker, "one"), [INPUT], OUTPUTS)
         self._broker.missing.add("nowhere")
 
     @property
@@ -108,10 +112,11 @@ async def _memory(_: ApacheKafka | None, __: str) -> AsyncIterator[Output]:
 
 
 class _OnKafka:
-    def __init__(self, broker: ApacheKafka, name: str, source: KafkaSource, sink: Sink) -> None:
+    def __init__(self, broker: ApacheKafka, name: str, source: KafkaSource, producer: WindowProducer) -> None:
         self._broker, self._source = broker, source
         self.input, self.output, self.certificates = name, f"{name}.out", f"{name}.out.certificates"
-        self.sink = sink
+        outputs = (self.output, self.certificates, f"{name}.out.dead-letters")
+        self.sink = KafkaSink(producer, NoLedger(), [name], outputs)
 
     @property
     def membership(self) -> Membership:
@@ -126,13 +131,13 @@ class _OnKafka:
 
 
 def _kafka(
-    make: Callable[[Connection, str], Sink],
+    make: Callable[[Connection, str], WindowProducer],
 ) -> Callable[[ApacheKafka | None, str], AbstractAsyncContextManager[Output]]:
     @asynccontextmanager
     async def opened(broker: ApacheKafka | None, name: str) -> AsyncIterator[Output]:
         assert broker is not None
-        for topic, partitions in ((name, 2), (f"{name}.out", 3), (f"{name}.out.certificates", 1)):
-            await broker.create_topic(topic, partitions)
+        for topic, partitions in (("", 2), (".out", 3), (".out.certificates", 1), (".out.dead-letters", 1)):
+            await broker.create_topic(name + topic, partitions)
         connection = Connection(broker.address, name, session_timeout=2.0)
         source = KafkaSource(connection, InputTopics((name,)))
         stage = _OnKafka(broker, name, source, make(connection, name))
@@ -147,24 +152,14 @@ def _kafka(
     return opened
 
 
-def _shadow(connection: Connection, name: str) -> Sink:
+def _shadow(connection: Connection, name: str) -> WindowProducer:
     outputs = (f"{name}.out", f"{name}.out.certificates")
     return ShadowSink(connection, outputs[1], outputs, lambda _: None)
 
 
-_WRITING = "stream_anon.adapters.kafka.writing"
 SINKS: Mapping[str, Destination] = {
-    "memory": Destination("tests.support.memory.MemorySink", _memory, broker=False),
-    "transactional": Destination(
-        f"{_WRITING}.transactional_sink.TransactionalSink",
-        _kafka(lambda connection, _: TransactionalSink(connection)),
-    ),
-    "at-least-once": Destination(
-        f"{_WRITING}.at_least_once_sink.AtLeastOnceSink",
-        _kafka(lambda connection, _: AtLeastOnceSink(connection)),
-        transactions=False,
-    ),
-    "shadow": Destination(
-        f"{_WRITING}.shadow_sink.ShadowSink", _kafka(_shadow), publishes=False, transactions=False
-    ),
+    "memory": Destination(_memory, broker=False),
+    "transactional": Destination(_kafka(lambda connection, _: TransactionalSink(connection))),
+    "at-least-once": Destination(_kafka(lambda connection, _: AtLeastOnceSink(connection)), transactions=False),
+    "shadow": Destination(_kafka(_shadow), publishes=False, transactions=False),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from stream_anon.errors import TimeRefused
 from stream_anon.service import retrying, worker
-from stream_anon.service.closing.publication import HOUR
+from stream_anon.service.closing.writer import HOUR
 from stream_anon.service.events import (
     Away,
     BrokerAway,

@@ -19,14 +19,16 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
+from stream_anon.ports import At
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event
-from stream_anon.service.fault_points import At, nowhere
+from stream_anon.service.fault_points import nowhere
 from stream_anon.service.wiring.building import assemble
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT
-from tests.support.memory import MemoryBroker, MemoryLedger, MemorySink, MemorySource
+from tests.support.memory import INPUT, OUTPUTS, MemoryBroker, MemoryLedger, MemorySink, MemorySource
 
 CITIES = ("Aachen", "Bonn", "Calw", "Dessau")
 _E = TypeVar("_E")
@@ -76,14 +78,15 @@ class Driver:
         self.clock = clock or FakeClock()
         self.source = MemorySource(self.broker, name)
         self.sink = MemorySink(self.broker, name)
+        ledger = MemoryLedger(self.broker, name, settings.privacy.revision)
         self.events: list[Event] = []
         self.stopping = asyncio.Event()
         self.worker = assemble(
             settings,
             build_policy(settings, ROOT / "policy.yaml"),
             source=self.source,
-            sink=self.sink,
-            ledger=MemoryLedger(self.broker, name, settings.privacy.revision),
+            sink=KafkaSink(self.sink, ledger, [INPUT], OUTPUTS),
+            ledger=ledger,
             clock=self.clock,
             tell=self.events.append,
             stop=self.stopping,

@@ -42,6 +42,7 @@ from stream_anon.ports import (
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
+OUTPUTS = ("out", "out.certificates", "out.dead-letters")
 MOST_AHEAD = 3600.0  # seconds, as message.timestamp.after.max.ms unless it is set
 
 

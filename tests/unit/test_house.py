@@ -21,7 +21,6 @@ LARGER = {
     "privacy/certificate.py": "the format of certificates, written and read side by side",
     "privacy/criteria.py": "what decides about publication stands in one file",
     "service/status/status_board.py": "one class: the state that one page shows",
-    "service/worker.py": "one class: the loop and what interrupts it",
 }
 
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import TopicError
-from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, Sink, TopicIds
+from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, TopicIds
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.settings.kafka import KafkaSettings
 
@@ -55,7 +56,7 @@ class Brokers:
     """
 
     cluster: Cluster
-    sink: Sink
+    sink: WindowProducer
     ledger: ChangeableLedger
     time: int
 

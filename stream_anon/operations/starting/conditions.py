@@ -28,8 +28,8 @@ from stream_anon.operations.starting.mirror_findings import mirror_findings
 from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.ports import ReleaseLedger
+from stream_anon.ports.publication import ANY_BATCH, header_of
 from stream_anon.privacy.certificate import Certificate, read_part
-from stream_anon.service.closing.publication import ANY_BATCH, header_of
 from stream_anon.service.wiring.clients import formats_of, topics_of
 from stream_anon.settings.kafka import KafkaSettings
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Membership, Place
-from stream_anon.service.closing.publication import Publication, Targets
+from stream_anon.ports import Membership, Place, Publication, Targets
 from stream_anon.service.events import Durations, Outcome, Readings
 
 TOO_LARGE = (

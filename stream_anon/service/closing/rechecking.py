@@ -15,9 +15,8 @@ from stream_anon.audit.formats.decoding import Decode
 from stream_anon.audit.released_records import decode_record
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Clock, Parcel
+from stream_anon.ports import Clock, Parcel, Publication
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.service.closing.publication import Publication
 from stream_anon.service.closing.sampling import Sampler
 from stream_anon.service.events import Listener, WindowAudited
 

@@ -5,6 +5,8 @@
     1 partition  2 gate  3 encode │ 4 begin  5 send  6 settle  7 add offsets  8 fence  9 commit │ 10 forget
     ─────────── close ────────────┤ ─────── publish: a transaction that may break ──────────────┤ ── done ──
 
+Steps 4 to 9 are the sink's: `adapters/kafka/writing/kafka_sink.py`.
+
 If a step from 4 to 9 breaks, the outcome is unknown. The producer is thrown away, and a new one with the same
 transactional id settles what was open. Then the ledger and the stable offsets decide. If the ledger holds an entry
 of this window, the window was committed. If the offsets stand at its start, the same bytes go out again. Anything
@@ -17,7 +19,7 @@ one's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -37,18 +39,17 @@ from stream_anon.errors import (
     TopicError,
 )
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Clock, Membership, ReleaseLedger, Sink
+from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger, Sink, Steps
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.outgoing import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
-from stream_anon.service.closing.publication import Publication, Writer
+from stream_anon.service.closing.writer import Writer
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
-from stream_anon.service.fault_points import At
 from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe
-from stream_anon.service.steps import Steps
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 
 SETTLING = "closing.6"  # where a window that is too large for its time shows
+COMMITTING = 7  # from this step on, a window is only waited for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +140,7 @@ class ClosingSteps:
         window, draws, places = self.drawn(sealed)
         return self.closer.release(window, draws, too_large), places
 
-    async def publish(  # noqa: PLR0915 - the steps stand in one function
+    async def publish(  # noqa: PLR0915 - one attempt after the other, and each way in which it may end
         self,
         outgoing: OutgoingWindow,
         closing: asyncio.Task[ClosedWindow],
@@ -148,8 +149,6 @@ class ClosingSteps:
         rewritten: Callable[[str, str], None] | None = None,
     ) -> PublicationResult:
         """Do steps 4 to 10: publish a window exactly once, or not at all.
-
-        The sink gives each of its calls a deadline; together they are shorter than a transaction may take.
 
         Parameters
         ----------
@@ -169,34 +168,16 @@ class ClosingSteps:
                 rewritten(publication.digest, anew.digest)
             return anew
 
-        pauses, broken, refused, commit = Pauses(stop), False, 0, 0.0
+        pauses, broken, refused = Pauses(stop), False, 0
         closed = await asyncio.shield(closing)
         publication = closed.publication
         if closed.previous != previous:
             publication = await rewrite()
         begun = self.clock.monotonic()
         while True:
-            steps = Steps("closing", self.at)
+            steps = Steps("closing", self.at, self.clock.monotonic)
             try:
-                # If a topic was created anew, the offsets that were read stand for other records.
-                async with steps.step(4, "begin, if the input topics are still those that were taken over"):
-                    await self._refuse_recreated(outgoing.topic_ids, publication)
-                    await self.sink.begin()
-                async with steps.step(5, "send released records, certificate, dead letters and ledger entries"):
-                    await self.sink.send(publication.parcels)
-                # Every batch is awaited, since a commit succeeds even if a batch was refused.
-                async with steps.step(6, "await every batch"):
-                    sent = await self.sink.settle()
-                async with steps.step(7, "add the group's offsets to the transaction"):
-                    commit = self.clock.monotonic()
-                    await self.sink.add_offsets()
-                # This is the fence within the group. The fence between groups is the ledger: of two windows over
-                # the same records, the one whose entries come first wins.
-                async with steps.step(8, "commit the offsets as the member that took the records"):
-                    await self.sink.commit_offsets(publication.ends, outgoing.membership)
-                    await self.ledger.uncontested(publication.starts, sent)
-                async with steps.step(9, "commit"):
-                    await self.sink.commit()
+                await self.sink.publish(publication, outgoing.membership, steps)  # 4 to 9
                 outcome = Outcome.REPEATED if broken else Outcome.COMMITTED
             except OwnershipLost:
                 # Nothing is visible. A new producer aborts the transaction, which would hold up readers otherwise.
@@ -237,15 +218,9 @@ class ClosingSteps:
             self.tell(TransactionEnded(outcome))
         now = self.clock.monotonic()
         durations = Durations(
-            closed.released, closed.encoded, now - begun, max(now - commit, 0.0), closed.release.gate_seconds
+            closed.released, closed.encoded, now - begun, steps.since(COMMITTING), closed.release.gate_seconds
         )
         return PublicationResult(outcome, closed.release, publication, durations)
-
-    async def _refuse_recreated(self, known: Mapping[str, str], publication: Publication) -> None:
-        wanted = {topic: known[topic] for topic, _ in publication.starts if topic in known}
-        now = await self.sink.topic_ids(wanted.keys())
-        for topic in sorted(now.differ_from(wanted)):
-            raise Recreated(f"{topic} was deleted and created anew: what was read of it is not published")
 
     async def _renew(self) -> None:
         await self.sink.discard()

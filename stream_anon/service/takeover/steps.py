@@ -12,17 +12,17 @@ from collections.abc import Collection, Mapping
 
 from stream_anon.errors import OwnershipLost, TopicError
 from stream_anon.ports import (
+    At,
     LedgerEntry,
     Membership,
     Place,
     ReleaseLedger,
     Sink,
     Source,
+    Steps,
     TopicIds,
     newest_revision,
 )
-from stream_anon.service.fault_points import At
-from stream_anon.service.steps import Steps
 from stream_anon.service.takeover.judging import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
 from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, TakenOver

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from stream_anon.adapters.entropy import fresh_draws
-from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.topics.requirements import create_ledger
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.adapters.processor import throttled_seconds
@@ -27,22 +27,22 @@ from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.window import SealedWindow
 from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Clock, ReleaseLedger, Sink, Source
+from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.learning import Studies
-from stream_anon.service.closing.publication import Writer
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.closing.writer import Writer
 from stream_anon.service.components import Choices, Components
 from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, SchemasUnknown, Throttle
-from stream_anon.service.fault_points import At, fault_at
+from stream_anon.service.fault_points import fault_at
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.shadow import Beside
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
-from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
+from stream_anon.service.wiring.clients import connection_of, formats_of, outputs_of, topics_of
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
@@ -68,10 +68,8 @@ def build_worker(
     formats = formats_of(kafka)
     connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
-    sink: Sink = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
-    ledger: ReleaseLedger = (
-        KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
-    )
+    producer = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
+    ledger = KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
 
     permitted = False
 
@@ -92,7 +90,7 @@ def build_worker(
         or KafkaSource(
             connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
         ),
-        sink=sink,
+        sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
         clock=clock,
         tell=tell,
@@ -116,6 +114,8 @@ def build_shadow(
     kafka = kafka_of(settings)
     formats = formats_of(kafka)
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
+    outputs, ledger = outputs_of(kafka), NoLedger()
+    producer = ShadowSink(connection, kafka.certificates, outputs, beside.keep)
 
     async def prepare() -> None:
         """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
@@ -126,10 +126,8 @@ def build_shadow(
         source=KafkaSource(
             connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
         ),
-        sink=ShadowSink(
-            connection, kafka.certificates, (kafka.output, kafka.certificates, kafka.dead_letters), beside.keep
-        ),
-        ledger=NoLedger(),
+        sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs),
+        ledger=ledger,
         clock=clock,
         tell=tell,
         stop=stop,
@@ -188,9 +186,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     closing_steps = ClosingSteps(
         drawn=_drawn_anew if key is None else _keyed(policy, key),
         closer=Closer(policy, clock.monotonic),
-        writer=Writer(
-            policy, codec, ledger, delivery or kafka.delivery, kafka.accept_risks, room=most_bytes_of_value
-        ),
+        writer=Writer(policy, codec, delivery or kafka.delivery, kafka.accept_risks),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -203,12 +199,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     )
     parts = Components(
         policy=policy,
-        choices=Choices(
-            kafka.start,
-            kafka.lost_input,
-            kafka.inputs.names,
-            (kafka.output, kafka.certificates, kafka.dead_letters),
-        ),
+        choices=Choices(kafka.start, kafka.lost_input, outputs_of(kafka)),
         source=source,
         sink=sink,
         ledger=ledger,

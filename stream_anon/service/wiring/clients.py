@@ -50,6 +50,11 @@ def topics_of(kafka: KafkaSettings) -> Topics:
     return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
 
 
+def outputs_of(kafka: KafkaSettings) -> tuple[str, str, str]:
+    """Return the topics for records, certificates and dead letters."""
+    return kafka.output, kafka.certificates, kafka.dead_letters
+
+
 def formats_of(kafka: KafkaSettings) -> RecordFormats:
     """Return how records stand in the topics: their formats and envelopes, and where their schemas are."""
     given = kafka.registry

@@ -13,11 +13,12 @@ import numpy as np
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
 from stream_anon.errors import BrokerError
-from stream_anon.ports import Membership, Parcel, Place, Source
+from stream_anon.ports import Membership, Parcel, Place, Publication, Source, Targets
+from stream_anon.ports.publication import header_of
 from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow
-from stream_anon.service.closing.publication import Publication, Targets, header_of
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Away, Event
 from stream_anon.service.fault_points import nowhere
@@ -136,8 +137,9 @@ class Worker:
         self._sticks, self._stuck = ("", 0.0), asyncio.Event()
         clock = Clock()
         connection = Connection("model:9091", group, transaction_timeout=transaction_timeout)
-        self.sink = TransactionalSink(connection)
         self.ledger = KafkaLedger(connection, LEDGER, output=OUTPUT)
+        outputs = (OUTPUT, CERTIFICATES, "")
+        self.sink = KafkaSink(TransactionalSink(connection), self.ledger, [INPUT], outputs)
         reachability = Reachability(clock.monotonic, self.events.append)
         self.keeper = LedgerKeeper(
             ledger=self.ledger, prepare=self._prepare, tell=self.events.append, reachability=reachability
@@ -157,7 +159,7 @@ class Worker:
             first_window=cast("Any", None),
         )
         self._beginnings = Beginnings("earliest")
-        self._targets = Targets(OUTPUT, CERTIFICATES, "", {}, {})
+        self._targets = Targets(*outputs, {})
         self._topic_ids: Mapping[str, str] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -259,8 +261,6 @@ class Worker:
         ends = {place: end for place, (_, end) in ranges.items()}
         certificate = {"batch": batch, "records": serials, "ends": [[n, end] for (_, n), end in ends.items()]}
         parcels.append(Parcel(CERTIFICATES, 0, [json.dumps(certificate).encode()], _TIME, header_of(batch)))
-        entries = self.ledger.entries(ends, batch, self._topic_ids, _TIME)
-        assert entries is not None
-        publication = Publication(batch, (*parcels, entries), starts, ends, "")
+        publication = Publication(batch, tuple(parcels), starts, ends, "", _TIME, self._topic_ids)
         release: Any = SimpleNamespace(gate_seconds=0.0)
         return ClosedWindow(release, publication, None, np.random.default_rng(0), 0.0, 0.0)

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from stream_anon.errors import BrokerError
+from stream_anon.ports import Steps
 from stream_anon.service.fault_points import fault_at, nowhere
-from stream_anon.service.steps import Steps
+from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
 
 
@@ -45,6 +46,15 @@ async def test_a_step_without_a_deadline_passes_on_a_timeout_of_its_own() -> Non
     with pytest.raises(TimeoutError):
         async with Steps("closing", nowhere).step(1, "partition"):
             raise TimeoutError
+
+
+async def test_how_long_ago_a_step_was_begun_is_known_and_0_if_it_was_not() -> None:
+    clock = FakeClock()
+    steps = Steps("closing", nowhere, clock.monotonic)
+    async with steps.step(7, "add offsets"):
+        clock.advance(2)
+    assert steps.since(7) == 2
+    assert steps.since(8) == 0
 
 
 async def test_a_window_passes_every_fault_point_in_order() -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.writing.producing_sink import ProducingSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.ports import Membership, Place, TopicIds
 
 _WHOLE = 1.0  # of the transaction's timeout: there is no transaction that could run out
 
 
-class AtLeastOnceSink(ProducingSink):
-    """A plain producer and the group's ordinary offsets; see `ports.Sink`."""
+class AtLeastOnceSink(WindowProducer):
+    """A plain producer and the group's ordinary offsets; see `WindowProducer`."""
 
     delivery = "at-least-once"
 
@@ -35,7 +35,7 @@ class AtLeastOnceSink(ProducingSink):
         """Do nothing: offsets are committed by themselves."""
 
     async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `ports.Sink`. The group's generation fences here too."""
+        """See `WindowProducer`. The group's generation fences here too."""
         _, requests, _ = self._ready()
         await self._within(_WHOLE, "commit offsets", requests.commit(offsets, membership))
 

@@ -10,7 +10,7 @@ from stream_anon.ports import Parcel, Place
 
 
 class ShadowSink(AtLeastOnceSink):
-    """A producer that sends nothing, and the group's ordinary offsets; see `ports.Sink`.
+    """A producer that sends nothing, and the group's ordinary offsets; see `WindowProducer`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ShadowSink(AtLeastOnceSink):
         self._parts: list[bytes] = []
 
     async def partitions(self, topic: str) -> int:
-        """See `ports.Sink`. A topic that nothing is published to has one partition, whether it exists or not."""
+        """See `WindowProducer`. A topic that nothing is published to has one partition, existing or not."""
         return 1 if topic in self._outputs else await super().partitions(topic)
 
     async def send(self, parcels: Sequence[Parcel]) -> None:

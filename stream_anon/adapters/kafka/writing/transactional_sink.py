@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.sent_once import SentOnce
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
-from stream_anon.adapters.kafka.writing.producing_sink import ProducingSink
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.ports import Membership, Place, TopicIds
 
 # Parts of the transaction's timeout that its steps may take. With the ledger's part their sum is below 1, so that
@@ -18,8 +18,8 @@ from stream_anon.ports import Membership, Place, TopicIds
 _BEGIN, _SEND, _SETTLE, _ADD, _FENCE, _COMMIT = 0.05, 0.05, 0.34, 0.10, 0.15, 0.20
 
 
-class TransactionalSink(ProducingSink):
-    """One transactional producer and the group's requests over its client; see `ports.Sink`.
+class TransactionalSink(WindowProducer):
+    """One transactional producer and the group's requests over its client; see `WindowProducer`.
 
     After an error a producer is never used again: aiokafka's abort sends nothing after some errors, and the next
     commit would publish both attempts. A new one with the same transactional id settles what was open.
@@ -47,27 +47,27 @@ class TransactionalSink(ProducingSink):
         return (self._once and self._once.unanswered) or super()._cause(error)
 
     async def topic_ids(self, topics: Collection[str]) -> TopicIds:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, _, _ = self._ready()
         return await self._asked("looking up the ids of topics", topic_ids(producer.client, topics))
 
     async def begin(self) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, _, _ = self._ready()
         await self._within(_BEGIN, "begin", producer.begin_transaction())
 
     async def add_offsets(self) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, requests, _ = self._ready()
         await self._within(_ADD, "add offsets", requests.add_offsets(producer))
 
     async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, requests, _ = self._ready()
         fence = requests.commit_in_transaction(producer, offsets, membership)
         await self._within(_FENCE, "commit offsets", fence)
 
     async def commit(self) -> None:
-        """See `ports.Sink`."""
+        """See `WindowProducer`."""
         producer, _, _ = self._ready()
         await self._within(_COMMIT, "commit", producer.commit_transaction())

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from stream_anon.ports import Parcel
+from stream_anon.ports import Parcel, Publication
 from stream_anon.service.closing import rechecking
-from stream_anon.service.closing.publication import Publication
 from stream_anon.service.closing.rechecking import SHARE, Rechecks, recheck
 from stream_anon.service.events import WindowAudited
 from tests.support.clock import FakeClock

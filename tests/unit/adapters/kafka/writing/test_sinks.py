@@ -19,7 +19,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.writing import producing_sink
+from stream_anon.adapters.kafka.writing import window_producer
 from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
 from stream_anon.adapters.kafka.writing.producers import Shipment
 from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
@@ -194,7 +194,7 @@ async def test_a_refusal_tells_how_much_a_topic_takes_where_its_settings_do_not(
         async def settle(self) -> None:
             raise BatchRefused("out", 1, next(sizes))
 
-    monkeypatch.setattr(producing_sink, "largest_batches", settings)
+    monkeypatch.setattr(window_producer, "largest_batches", settings)
     sink = sink_on(kind, object())
     sink._shipment = Refused()
     for _ in refused:

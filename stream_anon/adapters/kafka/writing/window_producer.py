@@ -1,9 +1,10 @@
-"""What all sinks have: a producer, the group's requests over its client, and batches on their way."""
+"""What publishes windows on Kafka: a producer, the group's requests over its client, and batches on their way."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ from stream_anon.adapters.kafka.writing.producers import (
     what_is_missing,
 )
 from stream_anon.errors import LEAST_LIMIT, BatchRefused, BrokerError, OutcomeUnknown
-from stream_anon.ports import Membership, Parcel, Place
+from stream_anon.ports import Membership, Parcel, Place, TopicIds
 
 _OPEN_WITHIN = 15.0
 _LOOK_WITHIN = 10.0
@@ -35,10 +36,11 @@ _STABLE_WITHIN = 45.0
 _T = TypeVar("_T")
 
 
-class ProducingSink:
-    """A sink's producer from its start to its end, and all that is the same with and without transactions.
+class WindowProducer(ABC):
+    """Sends records and offsets, in one transaction if the broker has transactions.
 
-    A subclass adds `topic_ids` and the verbs `begin`, `add_offsets`, `commit_offsets` and `commit`.
+    The verbs from `begin` to `commit` are steps of `KafkaSink.publish`. After any error `discard` follows, then
+    `open`.
 
     Parameters
     ----------
@@ -62,8 +64,16 @@ class ProducingSink:
         self._batch_bytes = BATCH_BYTES
         self._refused: dict[str, int] = {}  # bytes of the smallest batch of one record that a topic has refused
 
+    @property
+    @abstractmethod
+    def delivery(self) -> str:
+        """Return `exactly-once`, `at-least-once`, or `shadow` if nothing is published."""
+
     async def open(self) -> None:
-        """See `ports.Sink`. Does nothing while there is a producer."""
+        """Connect, and settle what an earlier producer left open. Raises BrokerError.
+
+        Does nothing while there is a producer.
+        """
         if self._producer is not None:
             return
         options = {**producer_options(self._connection, self._batch_bytes), **self._options}
@@ -87,22 +97,33 @@ class ProducingSink:
         await producer.start()
 
     async def partitions(self, topic: str) -> int:
-        """See `ports.Sink`."""
+        """Return how many partitions a topic has. Raises BrokerError; TopicError if it is missing."""
         producer, _, _ = self._ready()
         return await self._asked("looking up partitions", partitions_of(producer, topic))
 
     async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
-        """See `ports.Sink`."""
+        """Return the group's committed offsets; None for a partition without one. Raises BrokerError.
+
+        Waits while a transaction is open that might change them.
+        """
         _, requests, _ = self._ready()
         return await self._asked("reading committed offsets", requests.stable_offsets(places), _STABLE_WITHIN)
 
     async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
-        """See `ports.Sink`."""
+        """Commit offsets outside of a transaction. Raises OwnershipLost, BrokerError."""
         _, requests, _ = self._ready()
         await self._asked("committing offsets", requests.commit(offsets, membership))
 
+    @abstractmethod
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        """Return Kafka's ids of topics; nothing if there is no ledger to compare them with. Raises BrokerError."""
+
+    @abstractmethod
+    async def begin(self) -> None:
+        """Begin a transaction."""
+
     async def send(self, parcels: Sequence[Parcel]) -> None:
-        """See `ports.Sink`."""
+        """Hand over records; equal parcels give equal batches."""
         producer, _, shipment = self._ready()
         topics = {parcel.topic for parcel in parcels} - self._topics
         if topics:
@@ -110,7 +131,10 @@ class ProducingSink:
         shipment.send(parcels)
 
     async def settle(self) -> dict[Place, int]:
-        """See `ports.Sink`."""
+        """Wait until the broker has taken every batch; return the offset of the first one in each partition.
+
+        A partition is left out if the broker did not tell.
+        """
         producer, _, shipment = self._ready()
         try:
             return await self._within(self._settle_within, "settle", shipment.settle())
@@ -126,10 +150,23 @@ class ProducingSink:
                 raise missing from None
             raise
 
-    async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
-        """See `ports.Sink`. If a topic's settings explain what it refused, they say how much it takes.
+    @abstractmethod
+    async def add_offsets(self) -> None:
+        """Make the group's offsets a part of the transaction."""
 
-        A limit below what a sound topic takes is left out, so that no record becomes a dead letter because of it.
+    @abstractmethod
+    async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """Set the group's offsets. This is the fence: raises OwnershipLost for an old membership."""
+
+    @abstractmethod
+    async def commit(self) -> None:
+        """Commit the transaction."""
+
+    async def largest_batches(self, topics: Collection[str]) -> dict[str, int]:
+        """Return how many bytes a batch may have in each topic; topics of which that is not known are left out.
+
+        If a topic's settings do not explain what it refused, that counts. A limit below what a sound topic takes is
+        left out, so that no record becomes a dead letter because of it.
         """
         told: dict[str, int] = {}
         with contextlib.suppress(BrokerError, TimeoutError):  # a batch that is refused will tell
@@ -141,7 +178,7 @@ class ProducingSink:
         return {topic: most for topic, most in told.items() if most >= LEAST_LIMIT}
 
     async def discard(self) -> None:
-        """See `ports.Sink`."""
+        """Throw the producer away in any state; never raises."""
         producer, shipment = self._producer, self._shipment
         self._producer = self._requests = self._shipment = None
         if shipment is not None:

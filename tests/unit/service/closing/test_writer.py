@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from stream_anon.ports import Parcel
 from stream_anon.privacy.policy_document import PolicyDocument, join_document, read_document_part
-from stream_anon.service.closing.publication import CHUNK, HOUR
+from stream_anon.service.closing.writer import CHUNK, HOUR
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker
 

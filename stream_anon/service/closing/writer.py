@@ -1,11 +1,10 @@
-"""The bytes of a window; every attempt to publish it sends the same ones."""
+"""Write the bytes of a window."""
 
 from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Codec, Parcel, Place, ReleaseLedger
+from stream_anon.ports import Codec, Parcel, Place, Publication, Targets
+from stream_anon.ports.publication import BATCH_BYTES, header_of
 from stream_anon.privacy.certificate import (
     PART_BYTES,
     CertificateFrame,
@@ -29,52 +29,6 @@ CHUNK = 500
 """Released records that go to one partition of the output together."""
 HOUR = 3600
 """Seconds after which the policy document goes out again."""
-MOST_AROUND = 256
-"""Bytes of a batch beside the one part of a certificate that it holds, at the most."""
-_BATCH_BYTES = 16
-ANY_BATCH = "0" * (2 * _BATCH_BYTES)
-"""Stands for a batch id where only its length matters."""
-
-
-Room = Callable[[int, "tuple[tuple[str, bytes], ...]"], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """The topics a window goes to.
-
-    Parameters
-    ----------
-    partitions
-        How many each topic has.
-    largest
-        Bytes that a batch may have in a topic, if known.
-    """
-
-    output: str
-    certificates: str
-    dead_letters: str
-    partitions: Mapping[str, int]
-    largest: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Publication:
-    """A closed window, ready to be sent.
-
-    Parameters
-    ----------
-    starts, ends
-        The stretch of each partition. Its committed offset is the start before publication and the end after it.
-    digest
-        Of its certificate; the next certificate names it.
-    """
-
-    batch: str
-    parcels: tuple[Parcel, ...]
-    starts: Mapping[Place, int]
-    ends: Mapping[Place, int]
-    digest: str
 
 
 class Writer:
@@ -84,8 +38,6 @@ class Writer:
     ----------
     delivery, accepted
         For certificates: how windows are published, and which conditions somebody has accepted.
-    room
-        Returns how many bytes a value may have in a batch of a given size with given headers.
 
     Notes
     -----
@@ -96,27 +48,21 @@ class Writer:
         self,
         policy: Policy,
         codec: Codec,
-        ledger: ReleaseLedger,
         delivery: Delivery,
         accepted: Collection[Condition] = (),
-        *,
-        room: Room,
     ) -> None:
         self._policy = policy
-        self._room = room
         self._document = PolicyDocument.of(policy)
         self._told: tuple[int, str] | None = None  # the last hour, and the window that brings its document
         self._codec = codec
-        self._ledger = ledger
         self._delivery: Delivery = delivery
         self._accepted = tuple(sorted(set(accepted)))
 
     def too_large(self, release: Release, targets: Targets) -> NDArray[np.int64]:
         """Return the released rows that the output would not take; see `engine.closing.TooLarge`."""
-        most = targets.largest.get(targets.output)
-        if most is None:
+        if targets.most_value is None:
             return np.empty(0, np.int64)
-        return self._codec.larger_than(release, self._room(most, header_of(ANY_BATCH)))
+        return self._codec.larger_than(release, targets.most_value)
 
     def write(  # noqa: PLR0913, PLR0917 - all that a window is written of
         self,
@@ -148,7 +94,7 @@ class Writer:
             Its id, if it was written before; else one is drawn.
         """
         opened, closed = times
-        batch = batch or secrets.token_hex(_BATCH_BYTES)
+        batch = batch or secrets.token_hex(BATCH_BYTES)
         time = int(closed) * 1000
         starts = {places[part.source]: part.start for part in release.ranges}
         ends = {places[part.source]: part.end for part in release.ranges}
@@ -165,18 +111,16 @@ class Writer:
             topic_ids=topic_ids,
             lost={places[part.source]: part.lost for part in release.ranges},
         )
-        largest = targets.largest.get(targets.certificates, PART_BYTES + MOST_AROUND)
-        certificate = certificate_parts(release, self._policy, frame, min(PART_BYTES, largest - MOST_AROUND))
+        most_bytes = PART_BYTES if targets.most_part is None else min(PART_BYTES, targets.most_part)
+        certificate = certificate_parts(release, self._policy, frame, most_bytes)
         parcels = self._records(release, targets, batch, time, draws)
         partition = int(draws.integers(targets.partitions[targets.certificates]))
         if self._must_tell(closed, batch, first=previous is None):
-            parcels += self._policy_document(targets, partition, time, min(PART_BYTES, largest - MOST_AROUND))
+            parcels += self._policy_document(targets, partition, time, most_bytes)
         parcels += self._certificate(certificate, targets, partition, batch, time)
         parcels += self._dead_letters(release, targets, places, time, draws)
-        entries = self._ledger.entries(ends, batch, topic_ids, time)
-        if entries is not None:
-            parcels.append(entries)
-        return Publication(batch, tuple(parcels), starts, ends, certificate_digest(certificate))
+        digest = certificate_digest(certificate)
+        return Publication(batch, tuple(parcels), starts, ends, digest, time, topic_ids)
 
     def _records(
         self, release: Release, targets: Targets, batch: str, time: int, draws: np.random.Generator
@@ -233,11 +177,6 @@ class Writer:
         values = encode_dead_letters(dead, places, self._policy)
         partition = int(draws.integers(targets.partitions[targets.dead_letters]))
         return [Parcel(targets.dead_letters, partition, values, time)]
-
-
-def header_of(batch: str) -> tuple[tuple[str, bytes], ...]:
-    """Return the headers of the records of a window."""
-    return (("batch", batch.encode()),)
 
 
 def _iso(wall: float) -> str:

@@ -1,0 +1,145 @@
+"""The sink: windows go to Kafka by steps 4 to 9 of a closing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
+from stream_anon.errors import Recreated
+from stream_anon.ports import Membership, Parcel, Place, Publication, ReleaseLedger, Steps, Targets, TopicIds
+from stream_anon.ports.publication import ANY_BATCH, header_of
+
+MOST_AROUND = 256
+"""Bytes of a batch beside the one part of a certificate that it holds, at the most."""
+
+
+class WindowLedger(ReleaseLedger, Protocol):
+    """A ledger whose entries go into a window's transaction."""
+
+    def entries(
+        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
+    ) -> Parcel | None:
+        """Return the parcel that goes into a window's transaction; None if there is no ledger."""
+        ...
+
+    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
+        """Return once it is certain that nobody whose entries lie before ours has released the same records.
+
+        Parameters
+        ----------
+        starts
+            Where the window begins on each input partition.
+        sent
+            What `WindowProducer.settle` returned.
+
+        Raises
+        ------
+        Overtaken
+            If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
+        BrokerError
+            If this is not decided in time.
+        """
+        ...
+
+
+class KafkaSink:
+    """Publishes windows by a producer, fenced by the group and by the ledger; see `ports.Sink`.
+
+    Parameters
+    ----------
+    inputs
+        Topics that must exist.
+    outputs
+        Topics for records, certificates and dead letters.
+    """
+
+    def __init__(
+        self,
+        producer: WindowProducer,
+        ledger: WindowLedger,
+        inputs: Collection[str],
+        outputs: tuple[str, str, str],
+    ) -> None:
+        self._producer = producer
+        self._ledger = ledger
+        self._inputs = inputs
+        self._outputs = outputs
+
+    @property
+    def delivery(self) -> str:
+        """See `ports.Sink`."""
+        return self._producer.delivery
+
+    async def open(self) -> None:
+        """See `ports.Sink`."""
+        await self._producer.open()
+
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        """See `ports.Sink`."""
+        return await self._producer.topic_ids(topics)
+
+    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
+        """See `ports.Sink`."""
+        return await self._producer.stable_offsets(places)
+
+    async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """See `ports.Sink`."""
+        await self._producer.pin_offsets(offsets, membership)
+
+    async def discard(self) -> None:
+        """See `ports.Sink`."""
+        await self._producer.discard()
+
+    async def targets(self) -> Targets:
+        """See `ports.Sink`."""
+        for (
+            topic
+        ) in self._inputs:  # for a missing one the client would join the group all the same and wait silently
+            await self._producer.partitions(topic)
+        partitions = {topic: await self._producer.partitions(topic) for topic in self._outputs}
+        largest = await self._producer.largest_batches(self._outputs)
+        output, certificates, _ = self._outputs
+        return Targets(
+            *self._outputs,
+            partitions,
+            most_bytes_of_value(largest[output], header_of(ANY_BATCH)) if output in largest else None,
+            largest[certificates] - MOST_AROUND if certificates in largest else None,
+        )
+
+    async def publish(self, publication: Publication, membership: Membership, steps: Steps) -> None:
+        """See `ports.Sink`.
+
+        The producer gives each of its calls a deadline; together they are shorter than a transaction may take.
+        """
+        # If a topic was created anew, the offsets that were read stand for other records.
+        async with steps.step(4, "begin, if the input topics are still those that were taken over"):
+            await self._refuse_recreated(publication)
+            await self._producer.begin()
+        async with steps.step(5, "send released records, certificate, dead letters and ledger entries"):
+            await self._producer.send(self._with_entries(publication))
+        # Every batch is awaited, since a commit succeeds even if a batch was refused.
+        async with steps.step(6, "await every batch"):
+            sent = await self._producer.settle()
+        async with steps.step(7, "add the group's offsets to the transaction"):
+            await self._producer.add_offsets()
+        # This is the fence within the group. The fence between groups is the ledger: of two windows over the same
+        # records, the one whose entries come first wins.
+        async with steps.step(8, "commit the offsets as the member that took the records"):
+            await self._producer.commit_offsets(publication.ends, membership)
+            await self._ledger.uncontested(publication.starts, sent)
+        async with steps.step(9, "commit"):
+            await self._producer.commit()
+
+    async def _refuse_recreated(self, publication: Publication) -> None:
+        known = publication.topic_ids
+        wanted = {topic: known[topic] for topic, _ in publication.starts if topic in known}
+        now = await self._producer.topic_ids(wanted.keys())
+        for topic in sorted(now.differ_from(wanted)):
+            raise Recreated(f"{topic} was deleted and created anew: what was read of it is not published")
+
+    def _with_entries(self, publication: Publication) -> tuple[Parcel, ...]:
+        p = publication
+        entries = self._ledger.entries(p.ends, p.batch, p.topic_ids, p.time)
+        return p.parcels if entries is None else (*p.parcels, entries)
