@@ -44,7 +44,7 @@ class Process:
         self.tell(e.TakeoverDone((), 1, 0, 0, 0, (), (), partitions, 1, 0.1))
 
     @property
-    def told(self) -> list[Metric]:
+    def samples(self) -> list[Metric]:
         return metrics_of(exposition(self.registry).decode())
 
 
@@ -57,9 +57,8 @@ class Merged(Collector):
 
 
 def value(metrics: Iterable[Metric], series: str, **labels: str) -> float:
-    found = [s.value for metric in metrics for s in metric.samples if (s.name, s.labels) == (series, labels)]
-    assert len(found) == 1
-    return found[0]
+    (found,) = [s.value for metric in metrics for s in metric.samples if (s.name, s.labels) == (series, labels)]
+    return found
 
 
 def test_every_gauge_has_a_rule_for_merging() -> None:
@@ -67,7 +66,7 @@ def test_every_gauge_has_a_rule_for_merging() -> None:
     process = Process()
     watch_process(registry)
     FleetMetrics(registry, 2)
-    metrics = [*process.told, *registry.collect()]
+    metrics = [*process.samples, *registry.collect()]
     gauges = {metric.name for metric in metrics if metric.type == "gauge"}
     assert gauges == GAUGES.keys()
     assert {metric.type for metric in metrics} == {"gauge", "counter", "histogram"}
@@ -79,7 +78,7 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
         process.owns(owned)
         process.tell(e.WindowProgress(10, 5.0 - age, 5.0, closing=False, paused=False, lag=lag))
         process.tell(e.ReadinessChanged(True))
-    whole = merged([one.told, other.told, idle.told])
+    whole = merged([one.samples, other.samples, idle.samples])
     assert value(whole, "stream_anon_records_released_total") == 160
     assert value(whole, "stream_anon_achieved_k") == 5
     assert value(whole, "stream_anon_information_loss_ratio") == 0.4
@@ -94,13 +93,13 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     assert value(whole, "stream_anon_delay_seconds_bucket", le="+Inf") == 160
     assert math.isclose(value(whole, "stream_anon_delay_seconds_sum"), 99 * 0.2 + 59 * 0.2 + 8.0)
     other.tell(e.ReadinessChanged(False))
-    assert value(merged([one.told, other.told]), "stream_anon_ready") == 0
-    assert math.isnan(value(merged([one.told, Process().told]), "stream_anon_consumer_lag_records"))
+    assert value(merged([one.samples, other.samples]), "stream_anon_ready") == 0
+    assert math.isnan(value(merged([one.samples, Process().samples]), "stream_anon_consumer_lag_records"))
 
 
 def test_merged_metrics_keep_the_rules_and_every_series() -> None:
     one, other = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0)
-    text = exposition(Merged([one.told, other.told])).decode()
+    text = exposition(Merged([one.samples, other.samples])).decode()
     assert problems(text) == []
     names = [line.rpartition(" ")[0] for line in text.splitlines()]
     assert names == [line.rpartition(" ")[0] for line in exposition(one.registry).decode().splitlines()]
@@ -109,7 +108,7 @@ def test_merged_metrics_keep_the_rules_and_every_series() -> None:
 def test_a_process_that_ends_leaves_its_counts() -> None:
     gone, present = Process().published(100, 7, 0.2, 10.0), Process()
     gone.owns(4)
-    whole = merged([growing(gone.told), present.told])
+    whole = merged([growing(gone.samples), present.samples])
     assert value(whole, "stream_anon_records_released_total") == 100
     assert value(whole, "stream_anon_class_size_records_count") == 1
     assert value(whole, "stream_anon_partitions_owned") == 0
