@@ -76,7 +76,7 @@ class Ranges:
 
     def add(self, certificate: Certificate) -> None:
         """Note the ranges of one certificate."""
-        batch, places, room = certificate.batch, set[tuple[str, int]](), 0
+        batch, places, lived, room = certificate.batch, set[tuple[str, int]](), set[tuple[str, str]](), 0
         closed = seconds_of(certificate.closed)
         for one in certificate.inputs:
             place = (one.topic, one.partition)
@@ -88,10 +88,12 @@ class Ranges:
             room += max(0, one.end - one.start - lost)
             lives = self._partitions.setdefault(place, {})
             if one.start < one.end:
-                partition = lives.setdefault(one.topic_id or _UNNAMED, _Partition())
+                topic_id = one.topic_id or _UNNAMED
+                lived.add((one.topic, topic_id))
+                partition = lives.setdefault(topic_id, _Partition())
                 if not partition.join(_Stretch(one.start, one.end, batch, closed)):
                     self._findings.add(Kind.OVERLAP, batch, attribute=_name(*place))
-        for topic, topic_id in {(one.topic, one.topic_id or _UNNAMED) for one in _not_empty(certificate)}:
+        for topic, topic_id in lived:
             self._live(topic, topic_id, certificate)
         if certificate.records_in > room:
             self._findings.add(Kind.TOO_MANY_RECORDS, batch)
@@ -166,10 +168,6 @@ def _are_inside(one: CertifiedRange) -> bool:
     """Return whether the lost stretches of a range lie inside it, in order, and none is empty."""
     bounds = [one.start, *(bound for each in one.lost for bound in (each.start, each.end)), one.end]
     return bounds == sorted(bounds) and all(each.start < each.end for each in one.lost)
-
-
-def _not_empty(certificate: Certificate) -> Iterator[CertifiedRange]:
-    return (one for one in certificate.inputs if one.start < one.end)
 
 
 def _name(topic: str, partition: int) -> str:

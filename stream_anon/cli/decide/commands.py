@@ -244,7 +244,7 @@ def plan_settings(
 @app.command("learn", rich_help_panel="Decide")
 def learn_from_sample(
     sample: Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet file; - for standard input.")],
-    config: Annotated[Path, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")],
+    config: Config,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
     standard: StandardFormat = Format.JSONL,
 ) -> None:
@@ -256,7 +256,7 @@ def learn_from_sample(
 
 @app.command("schema", rich_help_panel="Decide")
 def released_schema(
-    config: Annotated[Path, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")],
+    config: Config,
     kind: Annotated[
         SchemaKind, typer.Option("--format", help="What to print; all but json-schema need output.shape.")
     ] = SchemaKind.JSON_SCHEMA,

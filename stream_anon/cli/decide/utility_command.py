@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from stream_anon.cli.app import app
+from stream_anon.cli.app import Config, app
 
 
 @app.command("utility", rich_help_panel="Decide")
 def compare_utility(
     original: Annotated[str, typer.Argument(help="The records, CSV, JSON Lines or Parquet.")],
     released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
-    config: Annotated[Path, typer.Option("--config", "-c", metavar="FILE", help="Settings file (YAML).")],
+    config: Config,
     label: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Train classifiers that say this attribute; needs scikit-learn."),

@@ -82,21 +82,13 @@ def drain_service(
 
 @app.command("anonymize", rich_help_panel="Run")
 def anonymize_file(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT OUTPUT", help="CSV, JSON Lines or Parquet files; - for standard input and output."
-        ),
+    source: Annotated[
+        str, typer.Argument(metavar="INPUT", help="CSV, JSON Lines or Parquet file; - for standard input.")
     ],
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            "-c",
-            metavar="FILE",
-            help="Settings file, of which only the privacy side is needed; may also stand before INPUT.",
-        ),
-    ] = None,
+    target: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="CSV, JSON Lines or Parquet file; - for standard output.")
+    ],
+    config: Config,
     k: OverriddenK = None,
     max_records: OverriddenMaxRecords = None,
     engine: OverriddenEngine = None,
@@ -152,12 +144,10 @@ def anonymize_file(
     """
     from stream_anon.cli.run.anonymize import Explain, FileNames, anonymize, file_job, method_options
 
-    if config is None or len(files) != 2:
-        raise SettingsError("anonymize", "give --config FILE, an input and an output")
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
     if draws_key is not None:
         overrides["engine"] = {**overrides.get("engine", {}), "draws_key_file": str(draws_key.absolute())}
-    names = FileNames(files[0], files[1], certificates, rejects, sensitive_table)
+    names = FileNames(source, target, certificates, rejects, sensitive_table)
     job = file_job(config, overrides, names, max_rejected, standard, accept_risk or (), fresh=fresh_draws)
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:

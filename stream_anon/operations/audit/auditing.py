@@ -147,7 +147,8 @@ def audit_files(
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(policy_path, wanted.overrides)
-    policy = as_written(_policy_of(settings, policy_path), released_format(output))
+    policy, absent = _policy_of(settings, policy_path)
+    policy = as_written(policy, released_format(output))
     with ExitStack() as stack:
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
         parts = _counted(bare_lines(proof, certificates), wanted)
@@ -161,7 +162,6 @@ def audit_files(
             stretch=wanted.stretch,
             digests=DigestMeans(wanted.digest_keys(), KeptLines(stack.enter_context(TemporaryLines()))),
         )
-    absent = _absent_key(settings, policy_path)
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()), absent)
 
 
@@ -180,23 +180,18 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(config, wanted.overrides)
-    kafka, policy = kafka_of(settings), _policy_of(settings, config)
+    kafka, (policy, absent) = kafka_of(settings), _policy_of(settings, config)
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         verdict = asyncio.run(audit_committed(kafka, policy, wanted))
-    absent = _absent_key(settings, config)
     return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()), absent)
 
 
-def _policy_of(settings: Settings, place: Path) -> Policy:
-    """Return the policy of a settings file, without the key of digests where the auditor does not have it."""
-    return build_policy(settings, place, with_secrets=_absent_key(settings, place) is None)
-
-
-def _absent_key(settings: Settings, place: Path) -> Path | None:
-    """Return the file that should hold the key of digests if it is not there."""
+def _policy_of(settings: Settings, place: Path) -> tuple[Policy, Path | None]:
+    """Return the policy of a settings file, and the file of the key of digests if the auditor does not have it."""
     named = settings.output.digest_key_file
     file = None if named is None else place.parent / named
-    return None if file is None or file.exists() else file
+    absent = None if file is None or file.exists() else file
+    return build_policy(settings, place, with_secrets=absent is None), absent
 
 
 async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:

@@ -81,7 +81,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
         async def read(_: object) -> Any:
             if before == "unreadable":
                 raise TopicError("out.certificates: may not be read by this user")
-            return SimpleNamespace(values=lambda: iter([b"part"] if before else []))
+            return SimpleNamespace(values=lambda: iter([policy.digest.encode()] if before else []))
 
         def certificate(_: object) -> Any:
             digest = policy.digest if before.startswith("same") else "sha256:of-another-policy"
