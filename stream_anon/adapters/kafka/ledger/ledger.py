@@ -297,11 +297,25 @@ class KafkaLedger:
         raise_if_ended(follower, _FOLLOWING)  # it may have ended between fetching and noting
 
     async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """See `ports.ReleaseLedger`.
+        """Return once it is certain that nobody whose entries lie before ours has released the same records.
 
         Of two windows over the same records, the entries of one come first. The worker of the second window sees
         them here, before its own commit, and waits until the first one has ended. So at most one of them is
         committed.
+
+        Parameters
+        ----------
+        starts
+            Where the window begins on each input partition.
+        sent
+            What `WindowProducer.settle` returned.
+
+        Raises
+        ------
+        Overtaken
+            If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
+        BrokerError
+            If this is not decided in time.
         """
         consumer, tail, follower = self._consumer, self._tail, self._follower
         if consumer is None or tail is None or follower is None:
@@ -352,7 +366,7 @@ class KafkaLedger:
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
     ) -> Parcel | None:
-        """See `ports.ReleaseLedger`."""
+        """Return the parcel that goes into a window's transaction."""
         revision = self._revision
         return self.written(
             {p: LedgerEntry(offset, batch, topic_ids.get(p[0]), revision) for p, offset in offsets.items()}, time

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Protocol
 
 from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import Recreated
-from stream_anon.ports import Membership, Parcel, Place, Publication, ReleaseLedger, Steps, Targets, TopicIds
+from stream_anon.ports import Membership, Parcel, Place, Publication, Steps, Targets, TopicIds
 from stream_anon.ports.publication import ANY_BATCH, header_of
 
 MOST_AROUND = 256
 """Bytes of a batch beside the one part of a certificate that it holds, at the most."""
-
-
-class WindowLedger(ReleaseLedger, Protocol):
-    """A ledger whose entries go into a window's transaction."""
-
-    def entries(
-        self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int
-    ) -> Parcel | None:
-        """Return the parcel that goes into a window's transaction; None if there is no ledger."""
-        ...
-
-    async def uncontested(self, starts: Mapping[Place, int], sent: Mapping[Place, int]) -> None:
-        """Return once it is certain that nobody whose entries lie before ours has released the same records.
-
-        Parameters
-        ----------
-        starts
-            Where the window begins on each input partition.
-        sent
-            What `WindowProducer.settle` returned.
-
-        Raises
-        ------
-        Overtaken
-            If somebody has, or if the ledger holds an entry of a higher revision of the policy than ours.
-        BrokerError
-            If this is not decided in time.
-        """
-        ...
 
 
 class KafkaSink:
@@ -58,7 +30,7 @@ class KafkaSink:
     def __init__(
         self,
         producer: WindowProducer,
-        ledger: WindowLedger,
+        ledger: KafkaLedger | NoLedger,
         inputs: Collection[str],
         outputs: tuple[str, str, str],
     ) -> None:
