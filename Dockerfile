@@ -59,7 +59,7 @@ COPY --from=builder /opt/stream-anon /opt/stream-anon
 COPY --from=builder /opt/sbom.cdx.json /usr/share/stream-anon/sbom.cdx.json
 COPY LICENSE /usr/share/stream-anon/LICENSE
 
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 ARG CREATED=1970-01-01T00:00:00Z
 ARG KERNEL_CPU=generic

@@ -75,7 +75,8 @@ def readme() -> str:
             value = value[part]
         default = json.dumps(value) if len(json.dumps(value)) <= 70 else "see values.yaml"
         rows.append(f"| `{'.'.join(path)}` | `{default}` | {match[2]} |")
-    return _HEAD + "\n".join(rows) + "\n"
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text())["version"]
+    return _HEAD.replace("VERSION", version) + "\n".join(rows) + "\n"
 
 
 def _path(text: str, position: int) -> list[str]:
@@ -112,8 +113,8 @@ Several pipelines in one release are a chart of your own that names this one onc
 alias has its own values; its name stands in the names and selectors of its objects.
 ```yaml
 dependencies:
-  - {name: stream-anon, version: 0.2.0, repository: "file://../stream-anon", alias: people}
-  - {name: stream-anon, version: 0.2.0, repository: "file://../stream-anon", alias: visits}
+  - {name: stream-anon, version: VERSION, repository: "file://../stream-anon", alias: people}
+  - {name: stream-anon, version: VERSION, repository: "file://../stream-anon", alias: visits}
 ```
 A changed `policy` replaces the pods, and so does a changed `existingConfigMap` at the next `helm upgrade`. A new
 version of the chart alone replaces none.

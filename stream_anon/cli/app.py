@@ -26,7 +26,7 @@ Accepted = Annotated[
     typer.Option(
         "--accept-risk",
         metavar="NAME",
-        help="Run though this condition forbids it; may be given again. Every certificate names it.",
+        help="Run in spite of this condition; may be given more than once. Every certificate names it.",
     ),
 ]
 AcceptedOfFile = Annotated[
@@ -34,7 +34,7 @@ AcceptedOfFile = Annotated[
     typer.Option(
         "--accept-risk",
         metavar="NAME",
-        help="Release though this condition forbids it; may be given again. Certificates name it.",
+        help="Release in spite of this condition; may be given more than once. Certificates name it.",
     ),
 ]
 Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
@@ -49,7 +49,9 @@ StandardFormat = Annotated[
 ]
 
 # Of commands that look at a sample: a file under a policy, or the input topics of a settings file.
-PolicyFile = Annotated[Path | None, typer.Argument(metavar="[POLICY]", help="The policy; else that of --config.")]
+PolicyFile = Annotated[
+    Path | None, typer.Argument(metavar="[POLICY]", help="The policy; by default that of --config.")
+]
 SampledConfig = Annotated[
     Path | None,
     typer.Option("--config", "-c", metavar="FILE", help="Settings file; without --input its topic is sampled."),

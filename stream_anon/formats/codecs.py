@@ -107,7 +107,7 @@ class RecordFormats:
 
     @property
     def headers(self) -> HeaderRule:
-        """Return which headers may hold what stands before a record."""
+        """Return which headers may name a record's schema."""
         if not self.names_schemas or self.registry is None:
             return NO_HEADERS
         return headers_of(self.registry.framing, messages=self.input == "protobuf")

@@ -54,7 +54,7 @@ def _rare(policy: Policy, counted: Counts | Study, field: RareValues) -> Finding
         Condition.RARE_VALUES,
         f"attributes.{field.attribute}",
         f"{field.records:,} of {noun(counted, counted.fit)} ({share}) hold a value that fewer than "
-        f"{crowd_in_words(policy)} individuals have, and who knows it of somebody finds the record; at most "
+        f"{crowd_in_words(policy)} individuals have: whoever knows a person's value finds their record. At most "
         f"{exactly(MOST_LINKABLE)} may pass as they are. Make it a quasi-identifier, leave it out, or write "
         "accept_linkable: true",
     )

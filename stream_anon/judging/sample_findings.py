@@ -98,9 +98,9 @@ def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
     return warning(
         f"attributes.{field.attribute}",
         f"{share} of its values are held by fewer than {crowd_in_words(policy)} individuals "
-        "of their window. Every record names its window in `batch`: who knows that somebody's record is in it may "
-        "find it by such a value. Make the windows longer, make it a quasi-identifier, leave it out, or write "
-        "accept_linkable: true",
+        "of their window. Every record names its window in `batch`, so an attacker who knows that a person's "
+        "record is in it may find the record by such a value. Make the windows longer, make the field a "
+        "quasi-identifier, leave it out, or write accept_linkable: true",
     )
 
 
@@ -139,9 +139,9 @@ def _singling(study: Study) -> list[Finding]:
             one = len(found.attributes) == 1
             text = (
                 f"{'it singles' if one else 'together they single'} out {found.share:.0%} of the sampled "
-                "individuals: who knows these values of a person finds the person in the input, and in any copy of "
-                "it. The release guards against that. Coarser values or fewer attributes lose less in it; "
-                "`stream-anon leakage` ranks all sets"
+                "individuals: an attacker who knows these values of a person finds the person in the input and in "
+                "any copy of it. The release guards against that. Coarser values or fewer attributes lose less in "
+                "it; `stream-anon leakage` ranks all sets"
             )
             more = f". {left}: others may do so too" if study.singled_left else ""
             return [warning(", ".join(f"attributes.{name}" for name in found.attributes), text + more)]

@@ -104,7 +104,7 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
         text = "would be hold: the time of publication then tells when those came for whom it waited"
         yield Weakening("window.shortfall", text)
     if has.get("replayable", False) > had.get("replayable", False):
-        yield Weakening("engine.seed", "would be given: who knows it knows what the engine draws")
+        yield Weakening("engine.seed", "would be given: anybody who knows it knows what the engine draws")
     if has.get("null_values") != had.get("null_values"):
         yield Weakening("input.null_values", "would be other texts: other ids and values count as missing")
     for name in sorted(set(has.get("linkable", ())).difference(had.get("linkable", ()))):

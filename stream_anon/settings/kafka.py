@@ -153,7 +153,7 @@ class KafkaSettings(Section):
         str
     ] = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
 such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
-What the protocol makes of these settings is told in [exactly-once.md](../explain/exactly-once.md), and
+[exactly-once.md](../explain/exactly-once.md) says what the protocol does with these settings, and
 [change-events.md](../guides/change-events.md) explains envelopes. `fault` is allowed with `development: true`
 only."""
 
@@ -174,12 +174,12 @@ only."""
     start: Literal["earliest", "latest"] = "earliest"
     """Where to begin on a partition without an offset and without an entry in the ledger."""
     envelope: Literal["none", "debezium", "cloudevents", "connect"] = "none"
-    """What stands around the records of the input: a change event of Debezium, a CloudEvent, or Kafka Connect's
-    pair of schema and payload. Files have no envelope."""
+    """The envelope of the input's records: a change event of Debezium, a CloudEvent, or Kafka Connect's pair of
+    schema and payload. Files have no envelope."""
     updates: Literal["release", "skip"] = "release"
     """For envelope: debezium: whether the row after an update is a record like that of an insert, or is ignored."""
     output_envelope: Literal["none", "connect"] = "none"
-    """What stands around the records of the output: Kafka Connect's pair of schema and payload, for sinks such as
+    """The envelope of the output's records: Kafka Connect's pair of schema and payload, for sinks such as
     JDBC's. It needs output.shape: flat or typed."""
     lost_input: Literal["stop", "skip"] = "stop"
     """What to do if records were deleted before they were read, or are damaged."""
@@ -198,7 +198,7 @@ only."""
     registry: RegistrySettings | None = None
     """The schema registry, for formats that need one."""
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "lz4"
-    """Of the records that are written; a topic's own compression.type comes after it."""
+    """Compression of the records that are written; the brokers may change it by a topic's own compression.type."""
     accept_risks: list[Condition] = []
     """Conditions that forbid a run and that the operator accepts; certificates name them."""
     paused: bool = False

@@ -76,7 +76,9 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
     file, digests = path.absolute().parent / chosen, settings.output.digest_key_file
     if digests is not None and (path.absolute().parent / digests).resolve() == file.resolve():
         raise SettingsError(
-            "output.digest_key_file", "is the key of draws too: who checks digests could replay windows", str(path)
+            "output.digest_key_file",
+            "is the key of draws too: anybody who checks digests could replay windows",
+            str(path),
         )
     engine = settings.engine.model_copy(update={"draws_key_file": str(file)})
     return settings.model_copy(update={"engine": engine})

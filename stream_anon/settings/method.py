@@ -36,8 +36,8 @@ class MethodSettings(Section):
     explanation: ClassVar[
         str
     ] = """Of files only: `stream-anon anonymize` recodes the whole file as one table, and `engine` and
-`window.max_records` have no say. `run` and `Anonymizer` refuse such a policy. Which method is for what, and what it
-promises: [recoders.md](../explain/recoders.md). An option that is not the method's is an error."""
+`window.max_records` are not used. `run` and `Anonymizer` refuse such a policy. Which method is for what, and what
+it promises: [recoders.md](../explain/recoders.md). An option that is not the method's is an error."""
 
     name: Literal[
         "k-minimal",

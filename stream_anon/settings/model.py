@@ -75,13 +75,13 @@ tight` and categories with `publish: values` are published as nodes then. `strea
     """Of mondrian: every cut is the one of least loss instead of a median."""
     seed: int | None = Field(default=None, ge=0, le=2**63 - 1)
     """Gives the same classes for the same windows, in tests and comparisons; without it an engine draws its
-    costs from the system's entropy. Who knows seed, policy and all other rows can replay a window."""
+    costs from the system's entropy. Anybody who knows seed, policy and all other rows can replay a window."""
     draws_key_file: Annotated[str, Field(min_length=1)] | None = None
     """A file with a secret of 16 bytes or more, relative to this one. What is drawn follows from it and from a
-    window's records, so that the same records give the same release; who has it can replay a window. Without it
-    `anonymize` makes a key beside this file, as `policy.yaml.draws-key`, and a service draws each window anew. All
-    workers of a service need the same key. A forest then learns an order for each window, which takes more time
-    than all else of its close, unless `order` names one."""
+    window's records, so that the same records give the same release; anybody who has it can replay a window.
+    Without it `anonymize` makes a key beside this file, as `policy.yaml.draws-key`, and a service draws each window
+    anew. All workers of a service need the same key. A forest then learns an order for each window, which takes
+    more time than all else of its close, unless `order` names one."""
     order: Annotated[str, Field(min_length=1)] | None = None
     """Of forest: a file that `stream-anon learn` wrote, relative to this one; without it the order is learned
     from the first window."""

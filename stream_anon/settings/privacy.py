@@ -47,8 +47,8 @@ class DiversitySettings(Section):
     explanation: ClassVar[
         str
     ] = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
-with an entry has at least one, and all that are given hold together, in every class. What each promises is told
-in [privacy.md](../explain/privacy.md)."""
+with an entry has at least one, and all that are given hold together, in every class.
+[privacy.md](../explain/privacy.md) says what each promises."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -129,19 +129,19 @@ class PrivacySettings(Section):
 
 `k: none` asks nothing of classes: only `shields` protect, and a quasi-identifier in none of them is unprotected. It
 is for files that `method: iab` recodes. The word must be written; a `k` that is missing or empty is an error.
-`max_share` is of classes of k individuals and must be left out beside it.
+`max_share` is a share of a class of k individuals and must be left out then.
 
 `max_suppressed` is compared with the records of a window that would be released or suppressed; those over their
 individual's limit are among the suppressed. A window above it is published with an alert (`publish`) or suppressed
-whole (`suppress`). None waits for better company: its moment of publication would tell what the last records are
-like."""
+whole (`suppress`). No window waits until it would suppress less: its moment of publication would tell what the last
+records are like."""
 
     k: Annotated[int, Field(ge=2, le=MOST_CLASS)] | Literal["none"]
-    """Least number of distinct individuals in a published class, 2 to 1,000,000; none: shields alone protect, in
-    files by iab."""
+    """Least number of distinct individuals in a published class, 2 to 1,000,000; none asks nothing of classes, for
+    files that iab recodes by shields."""
     individual: Annotated[str, Field(min_length=1)] | IndividualSettings
-    """Attribute that tells individuals apart, or every-record, which goes with no kafka.envelope: debezium or
-    cloudevents; or a mapping that also says which spellings of an id are one individual's."""
+    """Attribute that tells individuals apart, or every-record, which cannot be combined with kafka.envelope:
+    debezium or cloudevents; or a mapping that also says which spellings of an id are one individual's."""
     max_share: float = Field(default=0.5, gt=0, le=1)
     """Largest part of a class's records that may belong to one individual."""
     sensitive: dict[str, DiversitySettings] = {}
@@ -160,7 +160,7 @@ like."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
-    """Hash of this policy, where it may promise less than the one before it; a run says it."""
+    """Hash of this policy, if it may promise less than the one before it; a refused run prints it."""
 
     @property
     def asked_k(self) -> int | None:

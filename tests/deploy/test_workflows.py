@@ -100,6 +100,13 @@ def test_all_files_name_the_version_of_the_package() -> None:
     assert len(forgotten(f"{version}0", ROOT)) == 4
 
 
+def test_the_changelog_has_the_version_of_the_package_below_what_comes_next() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2] == ["Unreleased", version]
+    assert notes(version, changelog)
+
+
 def test_the_notes_of_a_release_are_its_part_of_the_changelog() -> None:
     changelog = "## Unreleased\n- c\n\n## 1.10.0 - 2027-01-02\n### Added\n- b\n\n## 1.1.0 - 2026-12-01\n- a\n"
     assert notes("1.10.0", changelog) == "### Added\n- b"

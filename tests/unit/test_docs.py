@@ -108,6 +108,13 @@ def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_sentence_becomes_an_item_of_a_list_because_its_line_begins_with_a_number(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    paragraphs = [block for block in text.split("\n\n") if block[:1].isalpha()]
+    assert [line for block in paragraphs for line in block.splitlines() if re.match(r" *\d+\. [A-Z]", line)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = set(FILE.findall(_code(page)))
     missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "stream_anon" / name).exists())]

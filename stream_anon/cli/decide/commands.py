@@ -68,7 +68,7 @@ def show_topics(
         bool, typer.Option("--print", help="Print the commands that create what is missing instead.")
     ] = False,
     partitions: Annotated[
-        int | None, typer.Option(help="Partitions of input and output; else as many as the input has.", min=1)
+        int | None, typer.Option(help="Partitions of input and output; by default as many as the input has.", min=1)
     ] = None,
 ) -> None:
     """Show which topics the service needs and which exist; create the others."""
@@ -85,13 +85,16 @@ def rank_leakage(
     config: SampledConfig = None,
     sample: SampleFile = None,
     released: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What was released of FILE: shows what it leaks too.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The records that were released from the input; shows what they leak too."
+        ),
     ] = None,
     disclosed: Annotated[
-        str, typer.Option(metavar="NAMES", help="Attributes that are known already, joined by commas.")
+        str, typer.Option(metavar="NAMES", help="Attributes that the attacker knows already, joined by commas.")
     ] = "",
-    sets: Annotated[int, typer.Option(help="Rank sets of up to so many attributes.", min=1, max=16)] = 3,
-    most: Annotated[int, typer.Option(help="Look at so many sets at the most.", min=1, max=1_000_000)] = 2_000,
+    sets: Annotated[int, typer.Option(help="Rank sets of up to this many attributes.", min=1, max=16)] = 3,
+    most: Annotated[int, typer.Option(help="Examine at most this many sets.", min=1, max=1_000_000)] = 2_000,
     threshold: Annotated[
         float | None, typer.Option(help="Fail if a set leaks more than this share.", min=0, max=1)
     ] = None,
@@ -131,14 +134,14 @@ def rank_leakage(
 def propose_policy(
     sample: Annotated[Path, typer.Option("--input", metavar="FILE", help="CSV or JSON Lines sample.")],
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Where to write; by default standard output.")
     ] = None,
     k: Annotated[int, typer.Option(help="The k to propose.", min=2)] = 10,
     equal_frequency: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=COUNT",
-            help="Publish a number in COUNT ranges that hold about equally many records; may be given again.",
+            help="Publish a number in COUNT ranges of about equally many records; may be given more than once.",
         ),
     ] = None,
 ) -> None:
@@ -153,13 +156,18 @@ def negotiate_levels(
     policy: PolicyFile = None,
     config: SampledConfig = None,
     sample: SampleFile = None,
-    k: Annotated[int | None, typer.Option(help="Least individuals in a group; else the policy's.", min=2)] = None,
+    k: Annotated[
+        int | None, typer.Option(help="Least number of individuals in a group; by default the policy's.", min=2)
+    ] = None,
     l: Annotated[  # noqa: E741
-        int | None, typer.Option(help="Least distinct sensitive values; else the policy's, 1 for none.", min=1)
+        int | None,
+        typer.Option(
+            help="Least number of distinct sensitive values; by default the policy's, 1 asks for none.", min=1
+        ),
     ] = None,
     max_level: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=LEVEL", help="Highest level of an attribute; may be given again."),
+        typer.Option(metavar="NAME=LEVEL", help="Highest level of an attribute; may be given more than once."),
     ] = None,
     max_suppressed: Annotated[
         str, typer.Option(metavar="RECORDS", help="Records that may be suppressed (40), or a share (0.5%).")
@@ -168,11 +176,16 @@ def negotiate_levels(
     output: WrittenPolicy = None,
     relax: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --output, if nothing is exact: suppression, height or privacy."),
+        typer.Option(
+            metavar="NAME",
+            help="With --output: what to relax if there is no exact answer: suppression, height or privacy.",
+        ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page that answers as one drags its sliders."),
+        typer.Option(
+            "--html", metavar="FILE", help="Write a page with a slider for each request, which shows the answers."
+        ),
     ] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
@@ -194,22 +207,31 @@ def plan_settings(
     sample: SampleFile = None,
     rate: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Records by time (500/s, 30/min); of a topic else its timestamps'."),
+        typer.Option(metavar="RATE", help="Arrival rate (500/s, 30/min); for a topic its timestamps by default."),
     ] = None,
     record_bytes: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Length of a record in the topic (1.5KB); of a topic else its mean."),
+        typer.Option(
+            metavar="SIZE", help="Length of a record (1.5KB); for a topic the mean of its sample by default."
+        ),
     ] = None,
-    k: Annotated[str, typer.Option(metavar="K,...", help="Try these; else the policy's.")] = "",
+    k: Annotated[str, typer.Option(metavar="K,...", help="Values to try; by default the policy's.")] = "",
     l: Annotated[  # noqa: E741
-        str, typer.Option(metavar="L,...", help="Try so many distinct sensitive values; 1 for none.")
+        str, typer.Option(metavar="L,...", help="Numbers of distinct sensitive values to try; 1 asks for none.")
     ] = "",
-    engine: Annotated[str, typer.Option(metavar="NAME,...", help="Try these; else the policy's.")] = "",
+    engine: Annotated[str, typer.Option(metavar="NAME,...", help="Values to try; by default the policy's.")] = "",
     records: Annotated[
-        str, typer.Option(metavar="N,...", help="Try these window.max_records; else the policy's and its halves.")
+        str,
+        typer.Option(
+            metavar="N,...",
+            help="Values of window.max_records to try; by default the policy's and fractions of it.",
+        ),
     ] = "",
     window_delay: Annotated[
-        str, typer.Option(metavar="TIME,...", help="Try these window.max_delay (5s,30s); else the policy's.")
+        str,
+        typer.Option(
+            metavar="TIME,...", help="Values of window.max_delay to try (5s,30s); by default the policy's."
+        ),
     ] = "",
     max_delay: Annotated[
         str | None, typer.Option(metavar="TIME", help="Ask for a delay of at most this, such as 10s.")
@@ -218,9 +240,12 @@ def plan_settings(
         str | None, typer.Option(metavar="SHARE", help="Ask for an information loss of at most this, such as 20%.")
     ] = None,
     max_suppressed: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Ask for at most this to be suppressed, such as 1%.")
+        str | None,
+        typer.Option(metavar="SHARE", help="Ask for at most this share of suppressed records, such as 1%."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the engine's draws: the same seed, the same plan.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the engine's draws: the same seed gives the same plan.", min=0)
+    ] = 0,
     document: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the plan as JSON.")] = None,
     picture: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw loss against delay; needs matplotlib.")
@@ -248,7 +273,7 @@ def learn_from_sample(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Learn the forest's order from a sample, for engine.order; it holds no value of anybody."""
+    """Learn an order for the forest from a sample, for engine.order; the file holds nobody's values."""
     from stream_anon.cli.decide.learn import learn
 
     raise typer.Exit(learn(sample, config, output, standard))

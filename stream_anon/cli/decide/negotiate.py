@@ -53,7 +53,7 @@ class Output:
     relaxation
         Which one is written there if there is no exact answer.
     page
-        Write a page that answers as one drags its sliders.
+        Write a page with a slider for each request, which shows the answers.
     """
 
     as_json: bool = False

@@ -67,7 +67,7 @@ class Asked:
     Parameters
     ----------
     seed
-        Of everything that is drawn.
+        Seed of everything that is drawn.
     threshold
         A risk, above which people are counted.
     population

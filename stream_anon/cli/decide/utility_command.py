@@ -13,18 +13,23 @@ from stream_anon.cli.app import Config, app
 @app.command("utility", rich_help_panel="Decide")
 def compare_utility(
     original: Annotated[str, typer.Argument(help="The records, CSV, JSON Lines or Parquet.")],
-    released: Annotated[list[Path], typer.Argument(help="What was released of them; several are compared.")],
+    released: Annotated[
+        list[Path], typer.Argument(help="Files that were released from them; several are compared.")
+    ],
     config: Config,
     label: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Train classifiers that say this attribute; needs scikit-learn."),
+        typer.Option(metavar="NAME", help="Train classifiers that predict this attribute; needs scikit-learn."),
     ] = None,
     test: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="With --label: original records to test on that were not released."),
+        typer.Option(metavar="FILE", help="With --label: original records that were not released, to test on."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(help="With --label: what the training of one classifier may take.", min=0.01, max=3600)
+        float,
+        typer.Option(
+            help="With --label: how many seconds the training of one classifier may take.", min=0.01, max=3600
+        ),
     ] = 10.0,
     search: Annotated[
         bool, typer.Option("--search", help="With --label: let FLAML search for the best too, in the same time.")
@@ -33,16 +38,19 @@ def compare_utility(
         float, typer.Option(help="Count the people whose risk of being found again is above this.", min=0, max=1)
     ] = 0.2,
     population: Annotated[
-        int | None, typer.Option(metavar="N", help="People of whom those of the records are a sample.", min=1)
+        int | None,
+        typer.Option(
+            metavar="N", help="Size of the population of which the people in the records are a sample.", min=1
+        ),
     ] = None,
     collapse_levels: Annotated[
         bool,
         typer.Option(
             "--collapse-levels",
-            help="Count levels that part the original values alike as one, for distances and Prec.",
+            help="For distances and Prec, count levels that group the original values in the same way as one.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page too.")] = None,
 ) -> None:

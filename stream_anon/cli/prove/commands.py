@@ -42,11 +42,15 @@ def audit_release(
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Only the window with this batch id.")] = None,
     former_input: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOPIC", help="A topic that the service no longer reads; may be given again."),
+        typer.Option(
+            metavar="TOPIC", help="A topic that the service no longer reads; may be given more than once."
+        ),
     ] = None,
     digest_key: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A key of digests, besides output.digest_key_file; may be given again."),
+        typer.Option(
+            metavar="FILE", help="A key of digests, besides output.digest_key_file; may be given more than once."
+        ),
     ] = None,
     k: OverriddenK = None,
     max_records: OverriddenMaxRecords = None,

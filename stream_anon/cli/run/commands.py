@@ -30,13 +30,15 @@ def run_service(
     accept_risk: Accepted = None,
     shadow: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Publish nothing: add certificates to this file, beside the service."),
+        typer.Option(
+            metavar="FILE", help="Run beside the service, publish nothing, and append certificates to this file."
+        ),
     ] = None,
-    shadow_group: Annotated[str, typer.Option(help="Its consumer group; else GROUP.shadow.")] = "",
+    shadow_group: Annotated[str, typer.Option(help="The shadow's consumer group; by default GROUP.shadow.")] = "",
 ) -> None:
-    """Serve between two topics until stopped; SIGTERM leaves within 10 s and loses nothing.
+    """Anonymize from topic to topic until stopped; SIGTERM ends it within 10 s, and nothing is lost.
 
-    What `check` forbids it refuses, unless --accept-risk names it.
+    A condition that `check` reports forbids the start, unless --accept-risk names it.
     """
     from stream_anon.cli.run.run import run
     from stream_anon.service.shadow import Shadow
@@ -55,7 +57,7 @@ def pause_service(
         typer.Option("--for", metavar="DURATION", help="Resume by itself after so long, such as 30m."),
     ] = None,
 ) -> None:
-    """Let the service on this machine read nothing more; the open window is published at its deadline."""
+    """Stop the service on this machine from reading; the open window is published at its deadline."""
     from stream_anon.cli.run.orders import order
 
     raise typer.Exit(order(config, "pause", lasting))
@@ -99,18 +101,22 @@ def anonymize_file(
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="An option of the method, as in the settings; may be given again."),
+        typer.Option(
+            metavar="KEY=VALUE", help="An option of the method, as in the settings; may be given more than once."
+        ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print how the method came to its answer.")] = False,
     all_steps: Annotated[
         bool, typer.Option("--all", help="Print every step, such as all minimal nodes and distortions.")
     ] = False,
     choose: Annotated[
-        bool, typer.Option("--choose", help="Of mu-argus: ask at the terminal what is generalized, and how far.")
+        bool, typer.Option("--choose", help="For mu-argus: ask at the terminal what is generalized, and how far.")
     ] = False,
     sensitive_table: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Of anatomy: the second table; else OUTPUT with .sensitive in its name."),
+        typer.Option(
+            metavar="FILE", help="For anatomy: the second table; by default OUTPUT with .sensitive in its name."
+        ),
     ] = None,
     certificates: Annotated[
         Path | None,
@@ -129,18 +135,22 @@ def anonymize_file(
     draws_key: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The key that draws follow from; else engine.draws_key_file, or CONFIG.draws-key."
+            metavar="FILE",
+            help="The key that draws follow from; by default engine.draws_key_file, or CONFIG.draws-key.",
         ),
     ] = None,
     fresh_draws: Annotated[
-        bool, typer.Option("--fresh-draws", help="Draw anew: another run on the same records is another release.")
+        bool,
+        typer.Option(
+            "--fresh-draws", help="Draw anew, so that another run on the same records gives another release."
+        ),
     ] = False,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Put a file through the engine, window after window.
+    """Anonymize a file, window after window.
 
-    What `check --input` forbids it refuses, unless --accept-risk names it.
+    A condition that `check --input` reports forbids it, unless --accept-risk names the condition.
     """
     from stream_anon.cli.run.anonymize import Explain, FileNames, anonymize, file_job, method_options
 
@@ -160,14 +170,20 @@ def forget_released(
     config: Config,
     partition: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOPIC:N", help="Forget this partition; may be given again. Else all that stopped."),
+        typer.Option(
+            metavar="TOPIC:N",
+            help="Forget this partition, by default all that stopped; may be given more than once.",
+        ),
     ] = None,
     recreated: Annotated[
-        bool, typer.Option("--recreated", help="Let partitions of a topic that was created anew begin anew.")
+        bool,
+        typer.Option(
+            "--recreated", help="Let partitions of a topic that was deleted and created again begin at their start."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Let records be released again whose offsets were set back; shows what is at stake, and asks."""
+    """Allow a second release of records whose offsets were set back; shows what is at stake, and asks."""
     from stream_anon.cli.run.forget import forget
 
     raise typer.Exit(forget(config, partition or [], yes=yes, recreated=recreated))
@@ -190,9 +206,9 @@ def realign_mirrored(
     to_end: Annotated[
         bool, typer.Option("--to-end", help="Withhold all that was mirrored; needs neither syncs nor certificates.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; this was decided.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Let a service go on in the cluster that MirrorMaker 2 copied its topics to, and release nothing twice."""
+    """Let a service go on in the cluster to which MirrorMaker 2 copied its topics; nothing is released twice."""
     from stream_anon.cli.run.realign import realign
     from stream_anon.operations.ledger.mirror_reading import MirrorOptions
 
@@ -219,7 +235,7 @@ def run_demo(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="The policy for it.")
     ] = None,
-    events: Annotated[int, typer.Option(help="How many events at the most.", min=1, max=10_000_000)] = 60_000,
+    events: Annotated[int, typer.Option(help="The most events to stream.", min=1, max=10_000_000)] = 60_000,
     k: Annotated[int | None, typer.Option(help="Override privacy.k.", min=2)] = None,
 ) -> None:
     """Stream events through the service with an embedded broker, and audit what came out."""

@@ -58,7 +58,7 @@ class SchemaRegistry(Protocol):
 
     @property
     def framing(self) -> Framing:
-        """Return how an id stands before a record that is read."""
+        """Return how a record that is read names its schema."""
 
     @property
     def schemas(self) -> Mapping[str, Path]:

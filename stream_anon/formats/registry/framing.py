@@ -1,4 +1,4 @@
-"""What stands before a record and names its schema: where it ends, and whose schema it names.
+"""The frame before a record, which names its schema: where it ends, and whose schema it names.
 
 ::
 

@@ -82,8 +82,8 @@ def _as_ranges(column: Column, numbers: Reading, people: People, k: int, texts: 
         return Guess({}, (f"looks sensitive, but {told}, and no range is shared by enough",))
     remarks = (
         f"DECIDE: looks sensitive, but {told}, whom it would name:",
-        "published as ranges that all people of a class share, none narrower than `step`. Who finds somebody's",
-        "class learns the range: leave it out if that is too much",
+        "published as ranges that all people of a class share, none narrower than `step`. An attacker who",
+        "finds a person's class learns the range: leave it out if that is too much",
     )
     return Guess(found.settings, (*remarks, *found.remarks))
 

@@ -62,7 +62,7 @@ with others below the root."""
     hierarchy: Annotated[str, Field(min_length=1)] | BalancedSettings | WordsSettings | dict[str, Any] | None = None
     """File with rows from leaf to root, a nested mapping, an ordered list to balance, or texts of words."""
     values: list[str | int | bool] | None = None
-    """Categories without groups: kept or suppressed."""
+    """Categories without groups: published as they are, or as `*`."""
     order: list[str | int | bool] | None = Field(default=None, min_length=2, max_length=10_000)
     """Categories from the least to the greatest: any range of neighbours may be published."""
     numeric: NumericSettings | None = None
@@ -81,13 +81,14 @@ with others below the root."""
     """Highest level of its hierarchy that may be published, on every engine; records that need more are
     suppressed."""
     weight: float = Field(default=1.0, gt=0, le=1000)
-    """How much the engine, and the method mingen, mind loss here; the reported loss leaves it out."""
+    """How much the loss of this attribute counts for the engine and for the method mingen; the reported loss is
+    unweighted."""
     missing: Literal["leaf", "reject"] = "leaf"
     """A missing value is a leaf of its own, or the record is rejected."""
     unknown: Literal["reject", "root"] = "reject"
-    """A value outside is a dead letter, or becomes the root."""
+    """A value outside the domain makes its record a dead letter, or is published as the root."""
     path: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
-    """The keys from the record's top to the value, where the name split at its dots is not that: ["after.age"]
+    """The keys from the record's top to the value, if they are not the name split at its dots: ["after.age"]
     is one key with a dot in it."""
     coerce: bool = False
     """A text that holds a number ("42", "4.2", "4,2"), or true or false, counts as one."""

@@ -57,10 +57,10 @@ three keys says which intervals there are:
 - `cuts: [18, 30, 45, 65]` are intervals that begin at `min` and at these numbers, then two of them together, and so
   on.
 
-Cuts at which about as many people stand in each interval (equal frequency) tell of the people they were drawn from,
-and policy documents hold them. So they are never drawn from a window: they stand in the settings file. `stream-anon
-propose --equal-frequency NAME=8` finds them in a sample, and begins an interval only in a cell of the grid that
-enough people share."""
+Cuts at which about as many people stand in each interval (equal frequency) tell something about the people that
+they were computed from, and policy documents hold them. So they are never computed from a window, but written in
+the settings file. `stream-anon propose --equal-frequency NAME=8` finds them in a sample, and begins an interval
+only in a cell of the grid that enough people share."""
 
     min: int | float
     """Least value."""
@@ -212,7 +212,7 @@ class BalancedSettings(Section):
         str
     ] = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
 with a row per leaf, from leaf to root, or be a nested mapping of groups. The file must be a regular one of 64 MiB
-at the most; what is wrong with it is told by lines, without its words. Aliases of YAML (`&name`, `*name`) may
+at the most; errors name its lines and never its words. Aliases of YAML (`&name`, `*name`) may
 repeat a million characters."""
 
     ordered: list[str | int | bool] = Field(min_length=2)

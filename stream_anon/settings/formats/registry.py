@@ -37,9 +37,9 @@ class RegistrySettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """For every `kafka.format` but `json`; how records are framed and what is waited for is told in
-[registry.md](../guides/registry.md). Give `username` and a password, or a token, or neither. A secret may stand in
-a file of its own, which is read anew for each request. Secrets need an https address, except on this machine."""
+    ] = """For every `kafka.format` but `json`; [registry.md](../guides/registry.md) says how records are framed and
+what the service waits for. Give `username` and a password, or a token, or neither. A secret may stand in a file of
+its own, which is read anew for each request. Secrets need an https address, except on this machine."""
 
     url: str = Field(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?$")
     """Address of the interface; of Apicurio it ends in `/apis/ccompat/v7`."""
