@@ -201,7 +201,7 @@ def _cheapest_cut(pool: _Pool, tables: Tables, m: int, k: int, best: float) -> t
 
 @bare_inlined
 def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float) -> None:
-    """Price all cuts along an attribute, unless its k first and its k last rows show that none loses less than `best`.
+    """Price all cuts along an attribute, unless its k first and k last rows show that none loses less than `best`.
 
     Such an attribute is looked at again once a better cut was found illegal.
     """
