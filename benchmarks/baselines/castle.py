@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from stream_anon.compiled import kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.generalization import Generalizer
 
@@ -52,8 +52,7 @@ def union_loss(
         for j in range(q):
             start = min(low[c, j], least[j])
             end = max(high[c, j], most[j])
-            cost = table_cost(model, j, start, end)
-            answer[c] += cost if cost >= 0 else walked_cost(model, j, start, end)
+            answer[c] += interval_cost(model, j, start, end)
         answer[c] /= q
     return answer
 
@@ -103,8 +102,7 @@ def place_rows(
             for j in range(q):
                 start = min(low[c, j], codes[row, j])
                 end = max(high[c, j], codes[row, j])
-                cost = table_cost(model, j, start, end)
-                grown += cost if cost >= 0 else walked_cost(model, j, start, end)
+                grown += interval_cost(model, j, start, end)
             grown /= q
             more = grown - loss[c]
             if more > least + 1e-9:
@@ -124,8 +122,7 @@ def place_rows(
             high[chosen, j] = max(high[chosen, j], codes[row, j])
         loss[chosen] = 0.0
         for j in range(q):
-            cost = table_cost(model, j, low[chosen, j], high[chosen, j])
-            loss[chosen] += (cost if cost >= 0 else walked_cost(model, j, low[chosen, j], high[chosen, j])) / q
+            loss[chosen] += interval_cost(model, j, low[chosen, j], high[chosen, j]) / q
         owner[row] = chosen
         if len(held) == 1:
             size[chosen] += 1

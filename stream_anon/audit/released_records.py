@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,6 @@ import msgspec
 from stream_anon.audit.formats.moments import as_json, zones_of
 from stream_anon.audit.formats.series import Layout, ReadSeries, Series
 from stream_anon.audit.formats.stated_schemas import CONNECT, Stated, StatingRecord
-from stream_anon.audit.formats.texts import distinct_members
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import (
     MOST_ITEMS,
@@ -23,11 +21,11 @@ from stream_anon.microdata.attributes import (
     QuasiIdentifier,
     ScalarType,
 )
-from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.output.members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA
 
 _ABSENT = object()
 _PAIR = {SCHEMA, PAYLOAD}
@@ -43,22 +41,6 @@ ReadTuple = tuple[bytes, tuple[Any, ...]]
 Problem = tuple[Kind, str | None]  # with the name of a declared attribute
 Decoded = Mapping[str, Any] | StatingRecord | None
 """A released record as its bytes were decoded; None for one that is no object."""
-
-
-def decode_record(value: bytes | None) -> dict[str, Any] | None:
-    """Return the object of a released record, or None if the text is not one or if a key occurs twice in an object.
-
-    Of equal keys a decoder shows the last one only: what stands under the others would be published unseen.
-    """
-    text = value or b""
-    try:
-        record = msgspec.json.decode(text)
-        # Compact JSON that decodes and encodes to itself holds no key twice.
-        if msgspec.json.encode(record) != text:
-            record = json.loads(text, object_pairs_hook=distinct_members)
-    except (msgspec.MsgspecError, ValueError, RecursionError):  # the library's message may hold a value
-        return None
-    return record if isinstance(record, dict) else None
 
 
 class ValueBook:

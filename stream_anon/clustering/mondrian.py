@@ -17,7 +17,7 @@ from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.microdata.columns import Columns
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -95,9 +95,7 @@ def _loss(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel) -
         for i in range(1, len(rows)):
             low = min(low, codes[j, rows[i]])
             high = max(high, codes[j, rows[i]])
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
+        cost = interval_cost(model, j, low, high)
         total += cost
     return (total + model.crowd * len(rows)) * len(rows)
 
@@ -158,9 +156,7 @@ def mondrian_classes(
                 high[j] = most
                 width[j] = -1.0
                 if least < most:
-                    width[j] = table_cost(model, j, least, most)
-                    if width[j] < 0:
-                        width[j] = walked_cost(model, j, least, most)
+                    width[j] = interval_cost(model, j, least, most)
             for _ in range(q):
                 j = int(np.argmax(width))
                 if width[j] < 0:

@@ -15,11 +15,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.demo.natural import natural_record
 from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.attributes import pass_value
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find
-from stream_anon.microdata.output.natural import natural_record
 from stream_anon.microdata.policy import Policy
 
 _MOST_CLASSES = 500  # tried per window; each is one pass over the window's columns

@@ -28,9 +28,9 @@ from stream_anon.formats.registry.writing import Frame, OutputSchema
 from stream_anon.formats.unwrapping import Bodies, Ignored, Unwrapper, UnwrappingCodec
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch, Reason
-from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas

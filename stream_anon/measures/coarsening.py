@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from stream_anon.measures.grouping import dense
 from stream_anon.measures.leakage import Population, leakage
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.levels import nodes_at
 
 MOST_VECTORS = 20_000  # vectors of levels that are looked at before the search is finished greedily
 _DIGITS = 12  # decimals of a loss: equal ones may differ in their last bits
@@ -98,12 +97,12 @@ class Coarsened:
     def _loss_of(self, place: int, level: int) -> float:
         """Return the mean NCP of an attribute's cells on a level."""
         codes, counts = np.unique(self._population.codes[place], return_counts=True)
-        bounds = nodes_at(self._attributes[place], codes, level).tolist()
+        bounds = self._attributes[place].nodes_at(codes, level).tolist()
         costs = np.array([self._attributes[place].ncp(low, high) for low, high in bounds])
         return float(costs @ counts) / max(self._population.rows, 1)
 
     def _nodes(self, place: int, level: int, codes: NDArray[np.int32]) -> NDArray[np.int64]:
-        bounds = nodes_at(self._attributes[place], codes, level)
+        bounds = self._attributes[place].nodes_at(codes, level)
         return bounds[:, 0] << 32 | bounds[:, 1]
 
 

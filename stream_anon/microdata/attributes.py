@@ -9,6 +9,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
@@ -287,6 +290,26 @@ class QuasiIdentifier(Attribute):
             return code, code
         # Not `node`: a code that no value has, such as that of an empty text, would have the root on every level.
         return self._named(*self.domain.node_at(code, level))
+
+    def nodes_at(self, codes: NDArray[np.int32], level: int) -> NDArray[np.int64]:
+        """Return the bounds of each code's node of a level, int64[c, 2]; O(c + nodes x height).
+
+        Parameters
+        ----------
+        codes
+            int32[c], ascending, each once.
+        """
+        bounds = np.stack([codes, codes], axis=1).astype(np.int64)
+        # Below the first level every known value is its own node.
+        place = int(np.searchsorted(codes, self.missing_code)) if level == 0 < self.domain.height else 0
+        # Below the root, missing and unknown values are no part of a known one's node.
+        most = self.unknown_code if level >= self.domain.height else self.missing_code - 1
+        while place < len(codes):
+            node = self.node_at(int(codes[place]), level)
+            end = max(place + 1, int(np.searchsorted(codes, min(node[1], most), side="right")))
+            bounds[place:end] = node
+            place = end
+        return bounds
 
     def lifted(self, low: int, high: int) -> tuple[int, int]:
         """Return the bounds that `node` gave, raised to `min_level`."""

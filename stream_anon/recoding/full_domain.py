@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
-from stream_anon.microdata.domains.levels import nodes_at
 from stream_anon.recoding.lattice.groups import TupleKeys, numbered
 
 
@@ -61,5 +60,5 @@ class _Column:
         return self._found(unique)[inverse]
 
     def _found(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
-        bounds = nodes_at(self._attribute, codes, self._level)
+        bounds = self._attribute.nodes_at(codes, self._level)
         return np.where(bounds[:, 1] == self._attribute.unknown_code, 0, bounds[:, 0] + 1)

@@ -28,8 +28,8 @@ from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.registry import DOMAINS
-from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.microdata.texts import Texts
 from stream_anon.privacy.costs import cost, lowest_nodes
 from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model

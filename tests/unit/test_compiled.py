@@ -52,7 +52,7 @@ def _run(folder: Path) -> str:
 
 @pytest.mark.soak
 def test_a_kernel_is_compiled_anew_when_one_in_another_file_has_changed(tmp_path: Path) -> None:
-    """`pair_weight` has `table_cost` of another file compiled into it."""
+    """`pair_weight` has `interval_cost` of another file compiled into it."""
     shutil.copytree(
         ROOT / "stream_anon", tmp_path / "stream_anon", ignore=shutil.ignore_patterns("__pycache__", "_examples")
     )

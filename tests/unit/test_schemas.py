@@ -22,10 +22,10 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
+from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate, certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema

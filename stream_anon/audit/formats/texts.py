@@ -7,6 +7,8 @@ import re
 from math import isfinite
 from typing import Any
 
+import msgspec
+
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.code_reading import ByLabel, ByNumber
 
@@ -51,6 +53,22 @@ def _finite(text: str) -> float:
     if not isfinite(value):
         raise ValueError("is no number of JSON")
     return value
+
+
+def decode_record(value: bytes | None) -> dict[str, Any] | None:
+    """Return the object of a released record, or None if the text is not one or if a key occurs twice in an object.
+
+    Of equal keys a decoder shows the last one only: what stands under the others would be published unseen.
+    """
+    text = value or b""
+    try:
+        record = msgspec.json.decode(text)
+        # Compact JSON that decodes and encodes to itself holds no key twice.
+        if msgspec.json.encode(record) != text:
+            record = json.loads(text, object_pairs_hook=distinct_members)
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # the library's message may hold a value
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def distinct_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

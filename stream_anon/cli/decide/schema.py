@@ -11,12 +11,12 @@ import typer
 import yaml
 
 from stream_anon.cli.app import SchemaKind
-from stream_anon.microdata.output.avro import avro_schema
-from stream_anon.microdata.output.data_contract import data_contract
-from stream_anon.microdata.output.json_schema import released_schema
-from stream_anon.microdata.output.protobuf import protobuf_schema
-from stream_anon.microdata.output.sql import sql_table
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.avro import avro_schema
+from stream_anon.microdata.schemas.data_contract import data_contract
+from stream_anon.microdata.schemas.json_schema import released_schema
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
+from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.settings.policy_file import load_policy
 
 

@@ -24,12 +24,12 @@ from stream_anon.clustering.forest.classes import Classes, name_owners
 from stream_anon.clustering.forest.line.cut_sets import cut
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order import permuted
-from stream_anon.clustering.forest.refining.peel import peeled
 from stream_anon.clustering.forest.refining.refine import reach_of, refined, refined_in_rounds, side_by_side
 from stream_anon.clustering.forest.refining.refine_sets import refine_sets
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.forest.repairing.groups import Lines, groups_of, lines_of
+from stream_anon.clustering.forest.repairing.peel import peeled
 from stream_anon.clustering.forest.repairing.repair import repaired
 from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch

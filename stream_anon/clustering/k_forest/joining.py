@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -41,9 +41,7 @@ def join_cheapest(codes: NDArray[np.int32], classes: NDArray[np.int64], model: C
     own = np.zeros(count)
     for c in range(count):
         for j in range(q):
-            cost = table_cost(model, j, low[c, j], high[c, j])
-            if cost < 0:
-                cost = walked_cost(model, j, low[c, j], high[c, j])
+            cost = interval_cost(model, j, low[c, j], high[c, j])
             own[c] += cost
     left = count
     for c in range(count):
@@ -58,9 +56,7 @@ def join_cheapest(codes: NDArray[np.int32], classes: NDArray[np.int64], model: C
                 for j in range(q):
                     bottom = min(low[c, j], low[d, j])
                     top = max(high[c, j], high[d, j])
-                    cost = table_cost(model, j, bottom, top)
-                    if cost < 0:
-                        cost = walked_cost(model, j, bottom, top)
+                    cost = interval_cost(model, j, bottom, top)
                     union += cost
                 growth = (size[c] + size[d]) * union - size[d] * own[d]
                 if growth < least:

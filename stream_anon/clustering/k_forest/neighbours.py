@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.k_forest.trees import NOTHING
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -67,9 +67,7 @@ def pair_weight(one: NDArray[np.int32], two: NDArray[np.int32], model: CostModel
     for j in range(len(one)):
         low = min(one[j], two[j])
         high = max(one[j], two[j])
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
+        cost = interval_cost(model, j, low, high)
         total += cost
         if total >= bound:
             break
@@ -102,9 +100,7 @@ def meet(neighbours: Neighbours, first: int, last: int, model: CostModel) -> Non
             for j in range(q):
                 low = min(codes[row, j], codes[other, j])
                 high = max(codes[row, j], codes[other, j])
-                cost = table_cost(model, j, low, high)
-                if cost < 0:
-                    cost = walked_cost(model, j, low, high)
+                cost = interval_cost(model, j, low, high)
                 total += cost
                 if total >= bound:
                     break

@@ -9,7 +9,7 @@ from stream_anon.formats.json.scanner.forms import ABSENT, NEST
 from stream_anon.formats.json.scanner.odd_values import Found
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
+from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.texts import Texts
 
 _SCHEMA, _PAYLOAD = range(2)

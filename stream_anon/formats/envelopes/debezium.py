@@ -21,7 +21,7 @@ from stream_anon.formats.json.scanner.odd_values import Found
 from stream_anon.formats.json.scanner.spans import SpanFinder
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA
+from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA
 from stream_anon.microdata.texts import Texts
 
 UNAVAILABLE = frozenset({"__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="})

@@ -22,8 +22,8 @@ from stream_anon.formats.envelopes.debezium import (
 from stream_anon.formats.envelopes.object_unwrapper import Envelope, ObjectUnwrapper
 from stream_anon.formats.unwrapping import Unwrapper
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.output.connect import PAYLOAD, SCHEMA, connect_schema
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA, connect_schema
 
 _encode = msgspec.json.Encoder().encode
 

@@ -20,10 +20,10 @@ from stream_anon.formats.writing.binary import BinaryEncoder
 from stream_anon.formats.writing.encoding import OfRecord, Shared, Together, of_class
 from stream_anon.formats.writing.varints import MOST_VARINT, varint
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
-from stream_anon.microdata.output.fields import Field, fields_of
 from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
-from stream_anon.microdata.output.protobuf import field_number, protobuf_schema
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.protobuf import field_number, protobuf_schema
 
 _FORMS = {"integer": VARINT, "boolean": VARINT, "number": FIXED_64}  # all others are texts
 _encode = msgspec.json.Encoder().encode

@@ -27,7 +27,7 @@ from stream_anon.microdata.domains.calendar.stretches import MomentTable, count_
 from stream_anon.microdata.domains.code_reading import ByMoment, ByText, OneByOne, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.intervals import DayInterval, MomentInterval
+from stream_anon.microdata.domains.intervals import TimeInterval
 from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk, digits_of_widths, powers_below
 
 MOST_DAYS = 2**17
@@ -225,8 +225,9 @@ class DateDomain(Domain):
             return None
         return {(self.earliest + dt.timedelta(days=i)).isoformat(): i for i in range(self.size)}
 
-    def interval(self) -> DayInterval | MomentInterval:
-        return MomentInterval(self, local=not self._tells_instants) if self.is_fine else DayInterval(self)
+    def interval(self) -> TimeInterval:
+        moments = "timestamp" if self._tells_instants else "local-timestamp"
+        return TimeInterval(self, moments if self.is_fine else "date")
 
     def reading(self) -> Reading:
         if self._counted is not None:

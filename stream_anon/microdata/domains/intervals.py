@@ -1,18 +1,15 @@
-"""Intervals of numbers, of days and of moments, as typed output writes them."""
+"""Intervals of numbers, and of days and moments, as typed output writes them."""
 
 from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, Protocol
 
 from stream_anon.errors import Unfit
-from stream_anon.microdata.domains.domain import Published
+from stream_anon.microdata.domains.domain import Domain, Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-
-if TYPE_CHECKING:
-    from stream_anon.microdata.domains.dates import DateDomain
 
 _MOST_KNOWN = 100_000
 
@@ -49,74 +46,38 @@ class NumberInterval:
         return least if least == greatest else {"min": least, "max": greatest}
 
 
-@dataclass(frozen=True)
-class DayInterval:
-    """Intervals of days; what the range lacks of a month, quarter or year is no part of one."""
+class _Days(Domain, Protocol):
+    """A domain whose values are days or moments."""
 
-    domain: DateDomain
-
-    type: ClassVar[str] = "date"
-
-    @property
-    def least(self) -> str:
-        """Return the first day."""
-        return self.domain.earliest.isoformat()
-
-    @property
-    def greatest(self) -> str:
-        """Return the last day."""
-        return self.domain.latest.isoformat()
-
-    @cached_property
-    def _known(self) -> dict[str, tuple[str, str]]:
-        return {ROOT_LABEL: (self.least, self.greatest)}
-
-    def ends(self, published: Any) -> tuple[str, str]:
-        """Return the first and the last day of what is published; each is found once."""
-        known = self._known.get(published)
-        if known is None:
-            bounds = self.domain.read(published)
-            if bounds is None:
-                raise ValueError("is no day, month, quarter or year of the range")
-            first, last = (self.domain.earliest + dt.timedelta(days=code) for code in bounds)
-            known = self._known[published] = first.isoformat(), last.isoformat()
-        return known
-
-    def published(self, least: Any, greatest: Any) -> Published:
-        """Return the name of the least node around two days."""
-        ends = (dt.date.fromisoformat(end) for end in (least, greatest))
-        low, high = ((end - self.domain.earliest).days for end in ends)
-        if not 0 <= low <= high < self.domain.size:
-            raise ValueError("lies outside the range")
-        return self.domain.publish(low, high)
+    def ends(self, low: int, high: int) -> tuple[dt.date, dt.date]: ...
 
 
 @dataclass(frozen=True)
-class MomentInterval:
-    """Intervals of hours or minutes, from their first to their last second.
+class TimeInterval:
+    """Intervals of days, or of hours and minutes from their first second to their last.
+
+    What the range lacks of a month, quarter or year is no part of one.
 
     Parameters
     ----------
-    local
-        Whether ends are what clocks show, without an offset from UTC.
+    domain
+        Its values.
+    type
+        `date`; of hours and minutes `timestamp`, or `local-timestamp` where ends are what clocks show, without an
+        offset from UTC.
     """
 
-    domain: DateDomain
-    local: bool
-
-    @property
-    def type(self) -> str:
-        """Return the type of both ends."""
-        return "local-timestamp" if self.local else "timestamp"
+    domain: _Days
+    type: str
 
     @property
     def least(self) -> str:
-        """Return the first second."""
+        """Return the first day or second."""
         return self.ends(ROOT_LABEL)[0]
 
     @property
     def greatest(self) -> str:
-        """Return the last second."""
+        """Return the last day or second."""
         return self.ends(ROOT_LABEL)[1]
 
     @cached_property
@@ -124,13 +85,12 @@ class MomentInterval:
         return {}
 
     def ends(self, published: Any) -> tuple[str, str]:
-        """Return the first and the last second of what is published; each is found once."""
+        """Return the first and the last day or second of what is published; each is found once."""
         known = self._known.get(published)
         if known is None:
-            whole = (0, self.domain.size - 1)
-            bounds = whole if published == ROOT_LABEL else self.domain.read(published)
+            bounds = (0, self.domain.size - 1) if published == ROOT_LABEL else self.domain.read(published)
             if bounds is None:
-                raise ValueError("is no minute, hour, day, month, quarter or year of the range")
+                raise ValueError("is no node of the range")
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             first, last = (end.isoformat() for end in self.domain.ends(*bounds))
@@ -138,9 +98,10 @@ class MomentInterval:
         return known
 
     def published(self, least: Any, greatest: Any) -> Published:
-        """Return the name of the least node around two seconds."""
+        """Return the name of the least node around two days or seconds."""
+        read = dt.date.fromisoformat if self.type == "date" else dt.datetime.fromisoformat
         try:
-            low, high = (self.domain.code(dt.datetime.fromisoformat(end)) for end in (least, greatest))
+            low, high = (self.domain.code(read(end)) for end in (least, greatest))
         except Unfit:
             raise ValueError("lies outside the range") from None
         if low > high:

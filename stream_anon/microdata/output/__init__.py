@@ -1,1 +1,1 @@
-"""What a released record looks like: its shape, its members, and schemas of it for those who read it."""
+"""What a released record looks like: its shape, its members, and how typed ones are written."""

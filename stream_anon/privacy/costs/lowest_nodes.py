@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from stream_anon.compiled import bare_kernel
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
-from stream_anon.microdata.domains.levels import nodes_at
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, RANGES, TABLE
 from stream_anon.privacy.costs.model import CostModel
 
@@ -49,7 +48,7 @@ class LowestNodes:
                 continue
             if attribute.domain.size <= WHOLE_TABLE:
                 codes = np.arange(attribute.size, dtype=np.int32)
-                self._bounds[j] = nodes_at(attribute, codes, attribute.min_level).T.copy()
+                self._bounds[j] = attribute.nodes_at(codes, attribute.min_level).T.copy()
             else:
                 self._least[j] = _least(attribute)
 

@@ -43,12 +43,6 @@ class Histograms:
         self._sums = _running(self.records)
         self._poor: dict[int, NDArray[np.int64]] = {}
 
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes that the histograms take."""
-        kept = (self.keys, self.records, self._first, self._starts, self._sums, *self._poor.values())
-        return sum(array.nbytes for array in kept)
-
     def suppressed(self, nodes: NDArray[np.int64], k: int, l: int = 1) -> NDArray[np.int64]:  # noqa: E741
         """Return the records of each node in groups of fewer than k individuals or l values; O(log e) a node."""
         least = min(k, MOST_SIZE)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.domains.levels import nodes_at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,10 +90,10 @@ def levels_of(attribute: QuasiIdentifier, codes: NDArray[np.int32]) -> Attribute
         int32[n], at least one.
     """
     present = np.unique(codes).astype(np.int32)
-    bounds = nodes_at(attribute, present, 0)
+    bounds = attribute.nodes_at(present, 0)
     rows, numbers, published = [_numbered(present, bounds, attribute)], [0], [bounds]
     for number in range(1, attribute.domain.height):
-        bounds = nodes_at(attribute, present, number)
+        bounds = attribute.nodes_at(present, number)
         row = _numbered(present, bounds, attribute)
         if row[-1] != rows[-1][-1]:  # coarser levels of as many groups have the same groups
             rows.append(row)

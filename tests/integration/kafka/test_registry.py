@@ -15,7 +15,7 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import Refused
 from stream_anon.formats.codecs import topic_codec
 from stream_anon.judging.findings import Severity
-from stream_anon.microdata.output.protobuf import protobuf_schema
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.operations.audit.auditing import audit_committed
 from stream_anon.operations.check.checking import examine_deployment
 from stream_anon.operations.starting.schema_findings import output_findings

@@ -14,10 +14,10 @@ from stream_anon.audit.released_records import Decoded
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.formats.codecs import described
 from stream_anon.microdata.attributes import Insensitive
-from stream_anon.microdata.output.connect import connect_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
+from stream_anon.microdata.schemas.connect import connect_schema
 from stream_anon.privacy.certificate import certificate_digest, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy

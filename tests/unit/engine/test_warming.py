@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.clustering.forest.refining import peel
-from stream_anon.clustering.forest.repairing import repair
+from stream_anon.clustering.forest.repairing import peel, repair
 from stream_anon.clustering.shield_groups import join_groups
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order

@@ -29,13 +29,13 @@ from stream_anon.formats.json.single_reading import SingleReader
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import CodedRecord
-from stream_anon.microdata.output.avro import avro_schema
-from stream_anon.microdata.output.data_contract import data_contract
-from stream_anon.microdata.output.json_schema import released_schema
-from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.output.sql import sql_table
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.avro import avro_schema
+from stream_anon.microdata.schemas.data_contract import data_contract
+from stream_anon.microdata.schemas.json_schema import released_schema
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
+from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document, write_json_lines

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.copying import copy_to
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -81,11 +81,8 @@ def cheapest_near(
                 code = late[i, j]
                 bottom = low[c, j]
                 top = high[c, j]
-                cost = table_cost(model, j, min(bottom, code), max(top, code))
-                own = table_cost(model, j, bottom, top)
-                if cost < 0:
-                    cost = walked_cost(model, j, min(bottom, code), max(top, code))
-                    own = walked_cost(model, j, bottom, top)
+                cost = interval_cost(model, j, min(bottom, code), max(top, code))
+                own = interval_cost(model, j, bottom, top)
                 growth += (size[c] + 1) * cost - size[c] * own
                 if growth >= least:
                     break

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.tables import box_cost, leading_tables, union_cost
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 CANDIDATES = 4
@@ -45,22 +44,15 @@ def grow_forest(
     O(rounds x trees x candidates x q), the trees at least a quarter fewer each round on real data.
     """
     p, q = points.shape
-    starts = np.empty(q, np.uint64)
-    widths = np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
-    table = model.table
+    tables = leading_tables(model)
     # The trees stand in the order of the line, the joined ones moved up: what is read together lies together.
     low = points.copy()
     high = points.copy()
     name = np.arange(p).astype(np.int32)
     weight = weights.astype(np.float64)
-    loss = np.zeros(p, np.float64)  # NCP of each tree's box, summed over attributes, times its weight
+    loss = np.empty(p, np.float64)  # NCP of each tree's box, summed over attributes, times its weight
     for i in range(p):
-        for j in range(tabled):
-            loss[i] += table[cell(starts[j], widths[j], low[i, j], high[i, j])]
-        for j in range(tabled, q):
-            loss[i] += interval_cost(model, j, low[i, j], high[i, j])
-        loss[i] *= weight[i]
+        loss[i] = box_cost(tables, low[i], high[i]) * weight[i]
     best = np.empty(p, np.float64)
     mate = np.empty(p, np.int32)
     count = p
@@ -75,17 +67,7 @@ def grow_forest(
                 alone = loss[a] + loss[b]
                 # Stop as soon as the pair can be the cheapest of neither.
                 bound = (max(best[a], best[b]) + alone) / total
-                union = 0.0
-                for j in range(tabled):
-                    bottom = min(low[a, j], low[b, j])
-                    top = max(high[a, j], high[b, j])
-                    union += table[cell(starts[j], widths[j], bottom, top)]
-                    if union >= bound:
-                        break
-                for j in range(tabled, q):
-                    if union >= bound:
-                        break
-                    union += interval_cost(model, j, min(low[a, j], low[b, j]), max(high[a, j], high[b, j]))
+                union = union_cost(tables, low, high, a, b, bound)
                 if union >= bound:
                     continue
                 growth = union * total - alone
@@ -112,15 +94,10 @@ def grow_forest(
                 merges[done, 1] = name[b]
                 done += 1
                 weight[kept] += weight[b]
-                total = 0.0
                 for j in range(q):
                     low[kept, j] = min(low[kept, j], low[b, j])
                     high[kept, j] = max(high[kept, j], high[b, j])
-                    if j < tabled:
-                        total += table[cell(starts[j], widths[j], low[kept, j], high[kept, j])]
-                    else:
-                        total += interval_cost(model, j, low[kept, j], high[kept, j])
-                loss[kept] = total * weight[kept]
+                loss[kept] = box_cost(tables, low[kept], high[kept]) * weight[kept]
             kept += 1
         count = kept
     return done

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.tables import box_cost, leading_tables
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 _FINEST = 512  # ends that are tried for k rows, at least
@@ -51,10 +50,7 @@ def cut_line(
     n = len(point_of)
     q = points.shape[1]
     stride = max(k // _FINEST, 1)
-    starts = np.empty(q, np.uint64)
-    widths = np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
-    table = model.table
+    tables = leading_tables(model)
     codes = np.empty((n, q), np.int32)
     for i in range(n):
         for j in range(q):
@@ -95,11 +91,7 @@ def cut_line(
                     low[j] = bottom
                     high[j] = top
             if changed != 0:
-                cost = 0.0
-                for j in range(tabled):
-                    cost += table[cell(starts[j], widths[j], low[j], high[j])]
-                for j in range(tabled, q):
-                    cost += interval_cost(model, j, low[j], high[j])
+                cost = box_cost(tables, low, high)
                 if longest < 2 * k:
                     hope = np.inf
                     for early in range(max(end - longest, 0), place + 1):

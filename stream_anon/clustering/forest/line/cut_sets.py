@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.line.cut import cut_line, walked_back
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost, set_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -88,9 +88,7 @@ def cut_line_of_sets(
                             continue
                         low[j] = min(low[j], code)
                         high[j] = max(high[j], code)
-                        fresh = table_cost(model, j, low[j], high[j])
-                        if fresh < 0:
-                            fresh = walked_cost(model, j, low[j], high[j])
+                        fresh = interval_cost(model, j, low[j], high[j])
                     total += fresh - cost[j]
                     cost[j] = fresh
             last = point

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.tables import leading_tables, union_cost
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -22,10 +21,8 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
     merges
         int32[p - 1, 2], joins of trees named by their first point, the first of each stays.
     """
-    p, q = points.shape
-    starts = np.empty(q, np.uint64)
-    widths = np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
+    p = len(points)
+    tables = leading_tables(model)
     ends = np.empty((p, 2), np.int32)
     links = np.full((p, 2), -1, np.int32)
     for i in range(p):
@@ -45,19 +42,7 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
                     continue
                 x = ends[one, a]
                 y = ends[two, b]
-                total = 0.0
-                for j in range(tabled):
-                    low = min(points[x, j], points[y, j])
-                    high = max(points[x, j], points[y, j])
-                    total += model.table[cell(starts[j], widths[j], low, high)]
-                    if total >= least:
-                        break
-                for j in range(tabled, q):
-                    if total >= least:
-                        break
-                    total += interval_cost(
-                        model, j, min(points[x, j], points[y, j]), max(points[x, j], points[y, j])
-                    )
+                total = union_cost(tables, points, points, x, y, least)
                 if total < least:
                     least = total
                     near = a

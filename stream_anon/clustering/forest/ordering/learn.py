@@ -17,9 +17,8 @@ from stream_anon.clustering.forest.line.cut_sets import cut
 from stream_anon.clustering.forest.line.points import points_of
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import KeyTable, key_table, line_order
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.tables import box_cost, leading_tables
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 SAMPLE = 10_000
@@ -92,9 +91,7 @@ def block_loss(
         How many times the line is cut, each time some rows further on.
     """
     q, n = codes.shape
-    starts = np.empty(q, np.uint64)
-    widths = np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
+    tables = leading_tables(model)
     rows = np.empty((n, q), np.int32)
     for i in range(n):
         for j in range(q):
@@ -115,12 +112,7 @@ def block_loss(
                 for j in range(q):
                     low[j] = min(low[j], rows[i, j])
                     high[j] = max(high[j], rows[i, j])
-            cost = 0.0
-            for j in range(tabled):
-                cost += model.table[cell(starts[j], widths[j], low[j], high[j])]
-            for j in range(tabled, q):
-                cost += interval_cost(model, j, low[j], high[j])
-            total += cost * (last - first)
+            total += box_cost(tables, low, high) * (last - first)
             first = last
     return float(total / (n * shifts))
 

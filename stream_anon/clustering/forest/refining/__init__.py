@@ -1,1 +1,1 @@
-"""REFINE and PEEL: classes give each other rows."""
+"""REFINE and SPLIT: neighbouring classes give each other rows, and large ones are cut in two."""

@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.tables import LITTLE, Tables, cell, leading_tables
 from stream_anon.compiled import bare_inlined, constant, kernel
 from stream_anon.privacy.costs.cost import interval_cost, set_cost
 from stream_anon.privacy.costs.model import CostModel
 
-LITTLE = 1e-9
 NOBODY = constant(-1)
 """No row, and the code of no row."""
 _BEYOND = 2147483647  # every code
@@ -29,10 +28,8 @@ class Pair(NamedTuple):
 
     Parameters
     ----------
-    codes, rows, model
+    codes, rows, tables
         int32[n, q], int64[m] the rows class after class, and the cost tables.
-    starts, widths, tabled
-        See `leading_tables`.
     least, second, most, before
         int32[2, q], the ends of the box, and its ends without the one row that holds them.
     values
@@ -47,10 +44,7 @@ class Pair(NamedTuple):
 
     codes: NDArray[np.int32]
     rows: NDArray[np.int64]
-    model: CostModel
-    starts: NDArray[np.uint64]
-    widths: NDArray[np.uint64]
-    tabled: int
+    tables: Tables
     least: NDArray[np.int32]
     second: NDArray[np.int32]
     most: NDArray[np.int32]
@@ -68,16 +62,11 @@ class Pair(NamedTuple):
 def new_pair(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel, most: int) -> Pair:
     """Return room for two classes, each with up to `most` border rows."""
     q = codes.shape[1]
-    starts, widths = np.empty(q, np.uint64), np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
     ends = np.empty((4, 2, q), np.int32)
     return Pair(
         codes,
         rows,
-        model,
-        starts,
-        widths,
-        tabled,
+        leading_tables(model),
         least=ends[0],
         second=ends[1],
         most=ends[2],
@@ -94,16 +83,17 @@ def new_pair(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel
 
 @bare_inlined
 def _box_cost(pair: Pair, j: int, low: int, high: int) -> float:
-    if j < pair.tabled:
-        return float(pair.model.table[cell(pair.starts[j], pair.widths[j], low, high)])
-    return interval_cost(pair.model, j, low, high)
+    tables = pair.tables
+    if j < tables.tabled:
+        return float(tables.model.table[cell(tables.starts[j], tables.widths[j], low, high)])
+    return interval_cost(tables.model, j, low, high)
 
 
 @bare_inlined
 def _set_cost_after(pair: Pair, counts: NDArray[np.int32], side: int, j: int, gone: int, come: int) -> float:
     if gone == come:
         return float(pair.own[side, j])
-    n = pair.model.domain[j]
+    n = pair.tables.model.domain[j]
     values = pair.values[side, j]
     missing = counts[side, j, n]
     unknown = counts[side, j, n + 1]
@@ -119,13 +109,13 @@ def _set_cost_after(pair: Pair, counts: NDArray[np.int32], side: int, j: int, go
         unknown += 1
     elif come >= 0 and counts[side, j, come] == 0:
         values += 1
-    return set_cost(pair.model, j, values, missing, unknown)
+    return set_cost(pair.tables.model, j, values, missing, unknown)
 
 
 @bare_inlined
 def cost_after(pair: Pair, counts: NDArray[np.int32] | None, side: int, j: int, gone: int, come: int) -> float:
     """Return what attribute `j` costs in a class once a row with code `gone` left and one with `come` joined."""
-    if counts is not None and pair.model.share[j] > 0:
+    if counts is not None and pair.tables.model.share[j] > 0:
         return _set_cost_after(pair, counts, side, j, gone, come)
     low = pair.least[side, j]
     high = pair.most[side, j]
@@ -188,16 +178,17 @@ def look_at(pair: Pair, counts: NDArray[np.int32] | None, side: int, first: int,
     _find_box(pair, side, first, last)
     pair.cost[side] = 0.0
     for j in range(q):
-        pair.own[side, j] = _box_cost(pair, j, pair.least[side, j], pair.most[side, j])
-        if counts is not None and pair.model.share[j] > 0:
-            n = pair.model.domain[j]
+        if counts is not None and pair.tables.model.share[j] > 0:
+            n = pair.tables.model.domain[j]
             pair.values[side, j] = 0
             for i in range(first, last):
                 code = codes[pair.rows[i], j]
                 pair.values[side, j] += counts[side, j, code] == 0 and code < n
                 counts[side, j, code] += 1
             held = pair.values[side, j]
-            pair.own[side, j] = set_cost(pair.model, j, held, counts[side, j, n], counts[side, j, n + 1])
+            pair.own[side, j] = set_cost(pair.tables.model, j, held, counts[side, j, n], counts[side, j, n + 1])
+        else:
+            pair.own[side, j] = _box_cost(pair, j, pair.least[side, j], pair.most[side, j])
         pair.cost[side] += pair.own[side, j]
     if counts is None:
         _find_ends(pair, side, first)
@@ -222,6 +213,6 @@ def forget(pair: Pair, counts: NDArray[np.int32] | None, side: int, first: int, 
     """Make the counts of the class rows[first:last] zero again."""
     if counts is not None:
         for j in range(pair.codes.shape[1]):
-            if pair.model.share[j] > 0:
+            if pair.tables.model.share[j] > 0:
                 for i in range(first, last):
                     counts[side, j, pair.codes[pair.rows[i], j]] = 0

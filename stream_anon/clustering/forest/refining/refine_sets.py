@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.refining.swap import swap_sets
+from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import set_cost, table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost, set_cost
 from stream_anon.privacy.costs.model import CostModel
-
-_LITTLE = 1e-9
 
 
 def refine_sets(
@@ -81,9 +80,7 @@ def prefix_losses(
                     continue
                 low[j] = min(low[j], code)
                 high[j] = max(high[j], code)
-                cost = table_cost(model, j, low[j], high[j])
-                if cost < 0:
-                    cost = walked_cost(model, j, low[j], high[j])
+                cost = interval_cost(model, j, low[j], high[j])
             total += cost - own[j]
             own[j] = cost
         losses[i] = total
@@ -146,7 +143,7 @@ def resplit_sets(
             for way in range(2):
                 stamp += 1
                 prefix_losses(codes, sides[way, :m], model, stamps, stamp, losses[way])
-            price[j] = old - _LITTLE
+            price[j] = old - LITTLE
             cut[j] = 0
             for i in range(k, m - k + 1):
                 cost = i * losses[0, i - 1] + (m - i) * losses[1, m - i - 1]

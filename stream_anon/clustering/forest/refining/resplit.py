@@ -1,21 +1,78 @@
-"""REFINE, first part: neighbouring classes are split anew along one attribute."""
+"""REFINE, first part: two neighbouring classes are cut anew at the best place along the best attribute.
+
+::
+
+    age     17 19 22 │ 30 41 58        all rows of both, sorted along each attribute: every cut that leaves k rows
+    grade    1  1  3   4 │ 7  9        on either side is priced by the boxes before and behind it, the cheapest wins
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.budget import is_spent
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.split import sort_codes
-from stream_anon.clustering.forest.tables import cell, leading_tables
+from stream_anon.clustering.forest.tables import LITTLE, Tables, box_cost, leading_tables
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
-from stream_anon.compiled import kernel
-from stream_anon.privacy.costs.cost import interval_cost
+from stream_anon.compiled import bare_inlined, bare_kernel, kernel
 from stream_anon.privacy.costs.model import CostModel
 
 _TRIES = 40  # illegal cuts after which a pair is left as it is
-_LITTLE = 1e-9
+_LEFT, _RIGHT, _BOTH = 0, 1, 2
+
+
+class _Pool(NamedTuple):
+    """The m rows of two neighbours.
+
+    Parameters
+    ----------
+    codes, rows
+        int32[m, q], and int64[m] the rows along one attribute.
+    keys, counts
+        int32[m], int64[m], room to sort in.
+    places, losses
+        int64[q, m], where the rows stand along each attribute; float64[q, m], what a cut before each of them loses.
+    bounds, priced
+        float64[q], no cut along an attribute loses less, -1 where it is not sorted yet; bool[q], whether all cuts
+        along it are priced.
+    low, high, cost
+        int32[3, q], float64[3]: the boxes of the left class, of the right one and of both, and what a record costs
+        in them.
+    """
+
+    codes: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    keys: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    priced: NDArray[np.bool_]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    cost: NDArray[np.float64]
+
+
+@kernel
+def _new_pool(m: int, q: int) -> _Pool:
+    return _Pool(
+        np.empty((m, q), np.int32),
+        np.empty(m, np.int64),
+        np.empty(m, np.int32),
+        np.empty(m, np.int64),
+        np.empty((q, m), np.int64),
+        np.empty((q, m), np.float64),
+        np.empty(q, np.float64),
+        np.empty(q, np.bool_),
+        np.empty((3, q), np.int32),
+        np.empty((3, q), np.int32),
+        np.empty(3, np.float64),
+    )
 
 
 @kernel
@@ -39,152 +96,146 @@ def resplit_pass(
         Pairs that were changed. O(q m log m + q^2 m) for a pair of m rows.
     """
     q = codes.shape[1]
-    k = rules.k
-    starts = np.empty(q, np.uint64)
-    widths = np.empty(q, np.uint64)
-    tabled = leading_tables(model, starts, widths)
-    table = model.table
+    tables = leading_tables(model)
+    pool = _new_pool(0, q)
     changed = 0
-    longest = 0
-    pool = np.empty((0, q), np.int32)
-    keys = np.empty(0, np.int32)
-    counts = np.empty(0, np.int64)
-    places = np.empty((q, 0), np.int64)
-    losses = np.empty((q, 0), np.float64)
-    sorted_rows = np.empty(0, np.int64)
-    low = np.empty((3, q), np.int32)  # of the left class, the right one, both
-    high = np.empty((3, q), np.int32)
-    cost = np.empty(3, np.float64)
-    bounds = np.empty(q, np.float64)  # no cut of an attribute costs less, -1 where that was not asked yet
-    known = np.empty(q, np.bool_)  # whether all cuts of an attribute are priced
     start = 0
     for c in range(len(ends) - 1):
         if is_spent(rules):
             break
-        stop = ends[c + 1]
-        m = stop - start
-        left = ends[c] - start
-        if m > longest:  # a class that grew may make the next pair larger than any before
-            longest = 2 * m
-            pool = np.empty((longest, q), np.int32)
-            keys = np.empty(longest, np.int32)
-            counts = np.empty(longest, np.int64)
-            places = np.empty((q, longest), np.int64)
-            losses = np.empty((q, longest), np.float64)
-            sorted_rows = np.empty(longest, np.int64)
-        for i in range(m):
-            for j in range(q):
-                pool[i, j] = codes[rows[start + i], j]
-        for side in range(2):
-            first = 0 if side == 0 else left
-            for j in range(q):
-                low[side, j] = pool[first, j]
-                high[side, j] = pool[first, j]
-            for i in range(first + 1, left if side == 0 else m):
-                for j in range(q):
-                    low[side, j] = min(low[side, j], pool[i, j])
-                    high[side, j] = max(high[side, j], pool[i, j])
-        # What the two cost now, and together. Two that differ in all rows of some attribute, or whose union costs
-        # far more than they do, have found their cut already: passing over them halves the time and costs 0.2 %.
-        apart = False
-        for j in range(q):
-            apart = apart or low[0, j] > high[1, j] or low[1, j] > high[0, j]
-            low[2, j] = min(low[0, j], low[1, j])
-            high[2, j] = max(high[0, j], high[1, j])
-        if apart or m < 2 * k:
-            start = ends[c]
-            continue
-        for side in range(3):
-            cost[side] = 0.0
-            for j in range(tabled):
-                cost[side] += table[cell(starts[j], widths[j], low[side, j], high[side, j])]
-            for j in range(tabled, q):
-                cost[side] += interval_cost(model, j, low[side, j], high[side, j])
-        old = cost[0] * left + cost[1] * (m - left)
-        union = cost[2] * m
-        if old <= 0 or union - old > 0.5 * union:
-            start = ends[c]
-            continue
-        for j in range(q):
-            bounds[j] = -1.0  # not sorted yet
-            known[j] = False
-        for _ in range(_TRIES):
-            if is_spent(rules):
-                break
-            best = old - _LITTLE
-            axis = -1
-            cut = 0
-            for j in range(q):
-                if low[2, j] == high[2, j]:
-                    continue
-                if not known[j] and bounds[j] < best:
-                    order = places[j]
-                    if bounds[j] < 0:
-                        for i in range(m):
-                            keys[i] = pool[i, j]
-                        sort_codes(keys, order[:m], counts)
-                    # The boxes of the k first and the k last rows: no cut of this attribute costs less than with
-                    # these.
-                    for side in range(2):
-                        for i in range(k):
-                            place = order[i] if side == 0 else order[m - 1 - i]
-                            for a in range(q):
-                                low[side, a] = pool[place, a] if i == 0 else min(low[side, a], pool[place, a])
-                                high[side, a] = pool[place, a] if i == 0 else max(high[side, a], pool[place, a])
-                        cost[side] = 0.0
-                        for a in range(tabled):
-                            cost[side] += table[cell(starts[a], widths[a], low[side, a], high[side, a])]
-                        for a in range(tabled, q):
-                            cost[side] += interval_cost(model, a, low[side, a], high[side, a])
-                    bounds[j] = k * (cost[0] + cost[1]) + (m - 2 * k) * min(cost[0], cost[1])
-                    if bounds[j] >= best:
-                        continue  # until a better cut was found illegal
-                    known[j] = True
-                    for i in range(k, m - k + 1):
-                        losses[j, i] = 0.0
-                    for side in range(2):
-                        for i in range(k, m - k + 1):
-                            if i > k:
-                                place = order[i - 1] if side == 0 else order[m - i]
-                                fresh = np.int32(0)
-                                for a in range(q):
-                                    bottom = min(low[side, a], pool[place, a])
-                                    top = max(high[side, a], pool[place, a])
-                                    fresh |= (bottom ^ low[side, a]) | (top ^ high[side, a])
-                                    low[side, a] = bottom
-                                    high[side, a] = top
-                                if fresh != 0:
-                                    cost[side] = 0.0
-                                    for a in range(tabled):
-                                        cost[side] += table[cell(starts[a], widths[a], low[side, a], high[side, a])]
-                                    for a in range(tabled, q):
-                                        cost[side] += interval_cost(model, a, low[side, a], high[side, a])
-                            losses[j, i if side == 0 else m - i] += i * cost[side]
-                if not known[j]:
-                    continue
-                for i in range(k, m - k + 1):
-                    if losses[j, i] < best:
-                        best = losses[j, i]
-                        axis = j
-                        cut = i
-            if axis < 0:
-                break
-            for i in range(m):
-                sorted_rows[i] = rows[start + places[axis, i]]
-            fore = rules.each_once or is_legal(sorted_rows[:cut], rules)
-            if fore and (rules.each_once or is_legal(sorted_rows[cut:m], rules)):
-                for i in range(m):
-                    rows[start + i] = sorted_rows[i]
-                ends[c] = start + cut
-                changed += 1
-                break
-            # Nor is a cut that leaves fewer rows on that side, where a legal class stays legal when it grows.
-            losses[axis, cut] = np.inf
-            if rules.grows_legal and fore:
-                for i in range(cut, m - k + 1):
-                    losses[axis, i] = np.inf
-            elif rules.grows_legal:
-                for i in range(k, cut):
-                    losses[axis, i] = np.inf
+        pair = rows[start : ends[c + 1]]
+        if len(pair) > len(pool.keys):  # a class that grew may make the next pair larger than any before
+            pool = _new_pool(2 * len(pair), q)
+        cut = _resplit(pool, tables, codes, pair, ends[c] - start, rules)
+        if cut:
+            ends[c] = start + cut
+            changed += 1
         start = ends[c]
     return changed
+
+
+@bare_kernel
+def _resplit(
+    pool: _Pool, tables: Tables, codes: NDArray[np.int32], pair: NDArray[np.int64], left: int, rules: Rules
+) -> int:
+    """Cut a pair anew where that is cheaper; return how many rows then stand on the left, 0 if it stays."""
+    m = len(pair)
+    old = _loss_to_beat(pool, tables, codes, pair, left, rules.k)
+    if old <= 0:
+        return 0
+    for j in range(codes.shape[1]):
+        pool.bounds[j] = -1.0
+        pool.priced[j] = False
+    for _ in range(_TRIES):
+        if is_spent(rules):
+            return 0
+        axis, cut = _cheapest_cut(pool, tables, m, rules.k, old - LITTLE)
+        if axis < 0:
+            return 0
+        for i in range(m):
+            pool.rows[i] = pair[pool.places[axis, i]]
+        fore = rules.each_once or is_legal(pool.rows[:cut], rules)
+        if fore and (rules.each_once or is_legal(pool.rows[cut:m], rules)):
+            copy_to(pair, pool.rows[:m])
+            return cut
+        # Nor is a cut that leaves fewer rows on that side, where a legal class stays legal when it grows.
+        first = cut if fore or not rules.grows_legal else rules.k
+        last = m - rules.k if fore and rules.grows_legal else cut
+        for i in range(first, last + 1):
+            pool.losses[axis, i] = np.inf
+    return 0
+
+
+@bare_inlined
+def _loss_to_beat(
+    pool: _Pool, tables: Tables, codes: NDArray[np.int32], pair: NDArray[np.int64], left: int, k: int
+) -> float:
+    """Put the rows of a pair into the pool and return what they lose; 0 where no cut is worth a try.
+
+    Two classes that differ in all rows of some attribute, or whose union costs far more than they do, have found
+    their cut already: passing over them halves the time and costs 0.2 %.
+    """
+    m, q = len(pair), codes.shape[1]
+    low, high, cost = pool.low, pool.high, pool.cost
+    for i in range(m):
+        side = _LEFT if i < left else _RIGHT
+        for j in range(q):
+            code = codes[pair[i], j]
+            pool.codes[i, j] = code
+            fresh = i in (0, left)
+            low[side, j] = code if fresh else min(low[side, j], code)
+            high[side, j] = code if fresh else max(high[side, j], code)
+    apart = False
+    for j in range(q):
+        apart = apart or low[_LEFT, j] > high[_RIGHT, j] or low[_RIGHT, j] > high[_LEFT, j]
+        low[_BOTH, j] = min(low[_LEFT, j], low[_RIGHT, j])
+        high[_BOTH, j] = max(high[_LEFT, j], high[_RIGHT, j])
+    if apart or m < 2 * k:
+        return 0.0
+    for side in range(3):
+        cost[side] = box_cost(tables, low[side], high[side])
+    old = cost[_LEFT] * left + cost[_RIGHT] * (m - left)
+    union = cost[_BOTH] * m
+    return 0.0 if union - old > 0.5 * union else old
+
+
+@bare_inlined
+def _cheapest_cut(pool: _Pool, tables: Tables, m: int, k: int, best: float) -> tuple[int, int]:
+    """Return the attribute of the cheapest cut and the rows before it; -1 if none loses less than `best`."""
+    axis = -1
+    cut = 0
+    for j in range(pool.codes.shape[1]):
+        if pool.low[_BOTH, j] == pool.high[_BOTH, j]:
+            continue
+        if not pool.priced[j] and pool.bounds[j] < best:
+            _price_cuts(pool, tables, j, m, k, best)
+        if not pool.priced[j]:
+            continue
+        for i in range(k, m - k + 1):
+            if pool.losses[j, i] < best:
+                best = pool.losses[j, i]
+                axis = j
+                cut = i
+    return axis, cut
+
+
+@bare_inlined
+def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float) -> None:
+    """Price all cuts along an attribute, unless its k first and k last rows show that none loses less than `best`.
+
+    Such an attribute is looked at again once a better cut was found illegal.
+    """
+    codes, order, losses = pool.codes, pool.places[j], pool.losses[j]
+    low, high, cost = pool.low, pool.high, pool.cost
+    q = codes.shape[1]
+    if pool.bounds[j] < 0:
+        for i in range(m):
+            pool.keys[i] = codes[i, j]
+        sort_codes(pool.keys, order[:m], pool.counts)
+    for side in range(2):
+        for i in range(k):
+            place = order[i] if side == _LEFT else order[m - 1 - i]
+            for a in range(q):
+                low[side, a] = codes[place, a] if i == 0 else min(low[side, a], codes[place, a])
+                high[side, a] = codes[place, a] if i == 0 else max(high[side, a], codes[place, a])
+        cost[side] = box_cost(tables, low[side], high[side])
+    pool.bounds[j] = k * (cost[_LEFT] + cost[_RIGHT]) + (m - 2 * k) * min(cost[_LEFT], cost[_RIGHT])
+    if pool.bounds[j] >= best:
+        return
+    pool.priced[j] = True
+    for i in range(k, m - k + 1):
+        losses[i] = 0.0
+    for side in range(2):
+        for i in range(k, m - k + 1):
+            if i > k:
+                place = order[i - 1] if side == _LEFT else order[m - i]
+                fresh = np.int32(0)
+                for a in range(q):
+                    bottom = min(low[side, a], codes[place, a])
+                    top = max(high[side, a], codes[place, a])
+                    fresh |= (bottom ^ low[side, a]) | (top ^ high[side, a])
+                    low[side, a] = bottom
+                    high[side, a] = top
+                if fresh != 0:
+                    cost[side] = box_cost(tables, low[side], high[side])
+            losses[i if side == _LEFT else m - i] += i * cost[side]

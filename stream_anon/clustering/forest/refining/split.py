@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.budget import is_spent, spend
+from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import is_legal, may_part
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 _TRIES = 40  # illegal cuts after which a class is left as it is
-_LITTLE = 1e-9
 _FEW = 256  # keys up to which nothing sorts faster than counting
 
 
@@ -125,9 +125,7 @@ def one_way_losses(
             if cost < 0 or code < low or code > high:
                 low = min(low, code)
                 high = max(high, code)
-                cost = table_cost(model, j, low, high)
-                if cost < 0:
-                    cost = walked_cost(model, j, low, high)
+                cost = interval_cost(model, j, low, high)
             losses[i] += cost
 
 
@@ -202,7 +200,7 @@ def _best_cut(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostMode
     for _ in range(_TRIES):
         if is_spent(rules):
             return 0
-        best = whole - _LITTLE
+        best = whole - LITTLE
         axis = -1
         place = 0
         for j in range(q):

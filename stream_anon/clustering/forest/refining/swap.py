@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from stream_anon.clustering.budget import is_spent
 from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.pair import (
-    LITTLE,
     NOBODY,
     Pair,
     cost_after,
@@ -22,6 +21,7 @@ from stream_anon.clustering.forest.refining.pair import (
     look_at,
     new_pair,
 )
+from stream_anon.clustering.forest.tables import LITTLE, widest_set
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, kernel
@@ -116,8 +116,8 @@ def swap_sets(
     codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
 ) -> int:
     """Do as `swap_pass`, with the cost of the values that occur where sets are published."""
-    widest = int((model.domain * (model.share > 0)).max()) + 2
-    return _swap(codes, rows, ends, model, rules, np.zeros((2, codes.shape[1], widest), np.int32))
+    counts = np.zeros((2, codes.shape[1], widest_set(model)), np.int32)
+    return _swap(codes, rows, ends, model, rules, counts)
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""REPAIR: classes that fail a criterion are mended."""
+"""REPAIR and PEEL: rows leave their class for another, until all are legal or as long as it pays."""

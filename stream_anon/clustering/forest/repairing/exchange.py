@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 from stream_anon.clustering.budget import spend
 from stream_anon.clustering.forest.repairing.groups import Groups, grown_loss
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, TAKE, Desk
+from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
-
-_LITTLE = 1e-9
 
 
 @bare_kernel
@@ -60,9 +59,7 @@ def most_ease(f: int, m: int, groups: Groups, model: CostModel, desk: Desk) -> f
             high = edges[j, 3] if code == edges[j, 2] else edges[j, 2]
             if low > high:
                 continue  # its only row
-            cost = table_cost(model, j, low, high)
-            if cost < 0:
-                cost = walked_cost(model, j, low, high)
+            cost = interval_cost(model, j, low, high)
             ease += groups.costs[f, j] - cost
         desk.ease[i] = ease
         most = max(most, ease)
@@ -113,9 +110,7 @@ def is_spare(groups: Groups, model: CostModel, rules: Rules, desk: Desk, row: in
             high = max(high, code)
         if low <= mine <= high:
             continue
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
+        cost = interval_cost(model, j, low, high)
         relief += groups.costs[c, j] - cost
     desk.relief[row] = relief
     if count >= rules.k and deficit(desk.other[:count], rules, desk.parts) <= groups.lack[c]:
@@ -173,9 +168,7 @@ def price_row(
         if code < edges[j, 0] or code > edges[j, 2]:
             low = min(edges[j, 0], code)
             high = max(edges[j, 2], code)
-            grown_by[j] = table_cost(model, j, low, high)
-            if grown_by[j] < 0:
-                grown_by[j] = walked_cost(model, j, low, high)
+            grown_by[j] = interval_cost(model, j, low, high)
             grown += grown_by[j] - groups.costs[f, j]
     _without(groups, b, comer, other)
     spend(rules, m + count)
@@ -190,16 +183,14 @@ def price_row(
         box[j, 1] = high
         rest_by[j] = groups.costs[b, j]
         if low > groups.low[b, j] or high < groups.high[b, j]:
-            rest_by[j] = table_cost(model, j, low, high)
-            if rest_by[j] < 0:
-                rest_by[j] = walked_cost(model, j, low, high)
+            rest_by[j] = interval_cost(model, j, low, high)
     change = (m + 1) * grown + count * rest - old
     if change < max(best, 0.0) * before:
         left = deficit(other[:count], rules, desk.parts)
         if left <= groups.lack[b]:
             room[m] = comer
             drop = before - left - deficit(room[: m + 1], rules, desk.parts)
-            if drop > _LITTLE and change / drop < best:
+            if drop > LITTLE and change / drop < best:
                 best = change / drop
                 desk.step[0] = TAKE
                 desk.step[1] = b
@@ -222,9 +213,7 @@ def price_row(
             high = edges[j, 3] if code == edges[j, 2] else edges[j, 2]
             low = min(low, codes[comer, j])
             high = max(high, codes[comer, j])
-            cost = table_cost(model, j, low, high)
-            if cost < 0:
-                cost = walked_cost(model, j, low, high)
+            cost = interval_cost(model, j, low, high)
             own += cost - grown_by[j]
         change = m * own + (count + 1) * rest - old
         if change >= limit:
@@ -236,9 +225,7 @@ def price_row(
                 continue
             low = min(box[j, 0], code)
             high = max(box[j, 1], code)
-            cost = table_cost(model, j, low, high)
-            if cost < 0:
-                cost = walked_cost(model, j, low, high)
+            cost = interval_cost(model, j, low, high)
             theirs += cost - rest_by[j]
         change = m * own + (count + 1) * theirs - old
         if change >= limit:
@@ -252,7 +239,7 @@ def price_row(
                 room[i] = comer
                 drop = before - left - deficit(room[:m], rules, desk.parts)
                 room[i] = goer
-        if drop > _LITTLE and change / drop < best:
+        if drop > LITTLE and change / drop < best:
             best = change / drop
             desk.step[0] = EXCHANGE
             desk.step[1] = b

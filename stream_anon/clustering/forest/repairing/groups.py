@@ -11,7 +11,7 @@ from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel, kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -211,9 +211,7 @@ def measure(groups: Groups, c: int, model: CostModel) -> None:
         row = groups.after[row]
     total = 0.0
     for j in range(codes.shape[1]):
-        cost = table_cost(model, j, low[j], high[j])
-        if cost < 0:
-            cost = walked_cost(model, j, low[j], high[j])
+        cost = interval_cost(model, j, low[j], high[j])
         groups.costs[c, j] = cost
         total += cost
     groups.loss[c] = total
@@ -231,9 +229,7 @@ def grown_loss(groups: Groups, c: int, row: int, ceiling: float, model: CostMode
             continue
         low = min(low, code)
         high = max(high, code)
-        cost = table_cost(model, j, low, high)
-        if cost < 0:
-            cost = walked_cost(model, j, low, high)
+        cost = interval_cost(model, j, low, high)
         loss += cost - groups.costs[c, j]
         if loss >= ceiling:
             break

@@ -10,7 +10,7 @@ from stream_anon.clustering.forest.repairing.groups import Groups, Lines, grown_
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 _DIFFERENT = 2  # classes looked at in each direction
@@ -131,9 +131,7 @@ def widen(groups: Groups, c: int, row: int, model: CostModel) -> None:
         code = groups.codes[row, j]
         groups.low[c, j] = min(groups.low[c, j], code)
         groups.high[c, j] = max(groups.high[c, j], code)
-        cost = table_cost(model, j, groups.low[c, j], groups.high[c, j])
-        if cost < 0:
-            cost = walked_cost(model, j, groups.low[c, j], groups.high[c, j])
+        cost = interval_cost(model, j, groups.low[c, j], groups.high[c, j])
         groups.costs[c, j] = cost
         total += cost
     groups.loss[c] = total

@@ -8,17 +8,17 @@ from stream_anon.clustering.budget import spend
 from stream_anon.clustering.forest.repairing.exchange import find_edges, is_spare, is_too_dear, most_ease, price_row
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, members
 from stream_anon.clustering.forest.repairing.workspace import MERGE, NOTHING, Desk
+from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 _NEXT_TO = 2  # rows whose classes are looked at whatever they hold
 _OWNERS = 2  # rows that would help whose classes are looked at
 _SPARE = 8  # rows that would help and can be spared
 _STEPS = 48  # runs looked at
-_LITTLE = 1e-9
 
 
 @bare_inlined
@@ -37,9 +37,7 @@ def _price_merge(
         if groups.low[b, j] < low or groups.high[b, j] > high:
             low = min(low, groups.low[b, j])
             high = max(high, groups.high[b, j])
-            cost = table_cost(model, j, low, high)
-            if cost < 0:
-                cost = walked_cost(model, j, low, high)
+            cost = interval_cost(model, j, low, high)
             union += cost - groups.costs[f, j]
         if union >= ceiling:
             return best
@@ -47,7 +45,7 @@ def _price_merge(
     count = members(groups, b, desk.room[m:])
     left = deficit(desk.room[: m + count], rules, desk.parts)
     drop = before - left
-    if drop <= _LITTLE or (groups.lack[b] <= 0 and left > 0) or change / drop >= best:
+    if drop <= LITTLE or (groups.lack[b] <= 0 and left > 0) or change / drop >= best:
         return best
     desk.step[0] = MERGE
     desk.step[1] = b
@@ -105,7 +103,7 @@ def price(f: int, groups: Groups, lines: Lines, model: CostModel, rules: Rules, 
                     if kind >= 0 and desk.helps[d, kind] < 2 * stamp:
                         room[m] = comer
                         deficit(room[: m + 1], rules, desk.parts)
-                        better = desk.parts[d] < desk.own[d] - _LITTLE
+                        better = desk.parts[d] < desk.own[d] - LITTLE
                         desk.helps[d, kind] = 2 * stamp + (1 if better else 0)
                     if kind < 0 or desk.helps[d, kind] == 2 * stamp:
                         p = lines.skip[d, o, way, p]

@@ -22,7 +22,7 @@ from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, MERGE, N
 from stream_anon.clustering.legality import deficit, is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, constant, kernel
-from stream_anon.privacy.costs.cost import table_cost, walked_cost
+from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 
 _PATIENT_ROUNDS = 40  # from then on any price is paid
@@ -183,9 +183,7 @@ def merge_rest(groups: Groups, model: CostModel, rules: Rules, desk: Desk) -> No
                 for j in range(codes.shape[1]):
                     low = min(groups.low[f, j], groups.low[b, j])
                     high = max(groups.high[f, j], groups.high[b, j])
-                    cost = table_cost(model, j, low, high)
-                    if cost < 0:
-                        cost = walked_cost(model, j, low, high)
+                    cost = interval_cost(model, j, low, high)
                     union += cost
                 growth = (m + size) * union - size * groups.loss[b]
                 if growth >= least and mends:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +68,7 @@ class Cells:
     earliest: dt.date
     latest: dt.date
     finest: Finest
-    zone: ZoneInfo
+    zone: dt.tzinfo
     named_whole: bool = True
 
     @property

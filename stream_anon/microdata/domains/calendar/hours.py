@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,7 @@ class Hours:
     first_of_stretch: Sequence[int]
 
     @classmethod
-    def of(cls, zone: ZoneInfo, earliest: dt.date, latest: dt.date) -> Hours:
+    def of(cls, zone: dt.tzinfo, earliest: dt.date, latest: dt.date) -> Hours:
         """Return the hours of days; O(hours), and about 5 us a day."""
         days = latest.toordinal() - earliest.toordinal() + 1
         found = stretches_of_zone(zone, earliest, latest)

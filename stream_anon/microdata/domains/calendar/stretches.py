@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +91,7 @@ def count_days(earliest: dt.date, latest: dt.date) -> MomentTable:
     return MomentTable(begins, codes, begins, _FOR_EVER)
 
 
-def days_of_zone(zone: ZoneInfo, earliest: dt.date, latest: dt.date, per_second: int) -> MomentTable:
+def days_of_zone(zone: dt.tzinfo, earliest: dt.date, latest: dt.date, per_second: int) -> MomentTable:
     """Return the days of numbers that count moments since 1970 in UTC, `per_second` of them a second.
 
     A day begins where the zone's own clocks say so: it may have 23 or 25 hours, and a zone that changed sides of
@@ -125,7 +124,7 @@ def cells_of_stretches(
     return MomentTable(begins * per_second, codes, anchors * per_second, seconds * per_second)
 
 
-def stretches_of_zone(zone: ZoneInfo, earliest: dt.date, latest: dt.date) -> list[Stretch]:
+def stretches_of_zone(zone: dt.tzinfo, earliest: dt.date, latest: dt.date) -> list[Stretch]:
     """Return days of a zone in the order of time, in as many stretches as they have offsets.
 
     Some days before `earliest` come first, and some after `latest` last.
@@ -141,7 +140,7 @@ def _by_day(offsets: Sequence[tuple[int, int]], first: int) -> Iterator[Stretch]
             yield Stretch(max(begin, midnight), min(end, midnight + DAY_SECONDS), offset, day - first)
 
 
-def _offsets(zone: ZoneInfo, first: int, last: int) -> list[tuple[int, int]]:
+def _offsets(zone: dt.tzinfo, first: int, last: int) -> list[tuple[int, int]]:
     """Return where stretches of one offset from UTC begin, in seconds, with their offsets; and the end of the last.
 
     A zone is asked at every midnight of UTC, and where two answers differ the change between them is looked for.

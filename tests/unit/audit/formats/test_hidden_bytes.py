@@ -10,7 +10,7 @@ import pytest
 
 from stream_anon.audit.formats.decoding import bodies_of, of_policy
 from stream_anon.audit.formats.protobuf import protobuf_bodies
-from stream_anon.audit.released_records import decode_record
+from stream_anon.audit.formats.texts import decode_record
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.codecs import described
 from stream_anon.formats.json.codec import JsonCodec

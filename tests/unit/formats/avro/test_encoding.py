@@ -30,10 +30,10 @@ from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.domains.calendar.cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.output.fields import Field, fields_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes
+from stream_anon.microdata.schemas.fields import Field, fields_of
 from tests.conformance.test_codecs import fitting, release_of
 from tests.support import avro_records, hostile
 from tests.support.effort import examples

@@ -26,10 +26,10 @@ from stream_anon.formats.writing.odd_values import odd_cells
 from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.output.fields import Field, fields_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
+from stream_anon.microdata.schemas.fields import Field, fields_of
 from tests.conformance.test_codecs import fitting, release_of
 from tests.support import hostile, protobuf_java
 from tests.support.effort import examples

@@ -16,10 +16,10 @@ from stream_anon.errors import Refused, RegistryError, SettingsError
 from stream_anon.formats.codecs import RecordFormats, raise_if_schema_refused, topic_codec
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.formats.registry.writing import Frame, OutputSchema, says_the_same
-from stream_anon.microdata.output.json_schema import released_schema
-from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import made_up_release
+from stream_anon.microdata.schemas.json_schema import released_schema
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.ports import Codec
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document, write_policy

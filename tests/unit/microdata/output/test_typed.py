@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon.demo.natural import natural_record
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import (
     Identifier,
@@ -29,7 +30,6 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.members import members_of
-from stream_anon.microdata.output.natural import natural_record
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import read_typed, typed_form
 from stream_anon.microdata.policy import Policy

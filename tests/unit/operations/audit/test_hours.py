@@ -17,12 +17,12 @@ import pytest
 from jsonschema import Draft7Validator
 
 from stream_anon import anonymize_frame
-from stream_anon.microdata.output.avro import avro_schema
-from stream_anon.microdata.output.data_contract import data_contract
-from stream_anon.microdata.output.json_schema import released_schema
-from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.output.sql import sql_table
+from stream_anon.microdata.schemas.avro import avro_schema
+from stream_anon.microdata.schemas.data_contract import data_contract
+from stream_anon.microdata.schemas.json_schema import released_schema
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
+from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document
 from tests.unit.operations.audit.test_auditing import Files

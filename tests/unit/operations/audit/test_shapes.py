@@ -11,8 +11,8 @@ import pytest
 
 from stream_anon.audit.verdict import Kind
 from stream_anon.files.job import FileJob
-from stream_anon.microdata.output.json_schema import released_schema
 from stream_anon.microdata.output.shape import Shape
+from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.tables import read_released
 from stream_anon.settings.policy_file import load_policy

@@ -13,8 +13,8 @@ from stream_anon.conditions import Condition
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.codecs import RecordFormats
 from stream_anon.judging.findings import Finding, Severity
-from stream_anon.microdata.output.avro import avro_schema
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.avro import avro_schema
 from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy

@@ -23,7 +23,7 @@ from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, RANGES, TABLE, WIDTHS
 from stream_anon.privacy.costs import cost as cost_module
-from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model, set_cost, table_cost
+from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model, set_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
@@ -175,7 +175,6 @@ def test_the_largest_domain_with_a_table_has_as_many_values_as_the_limit_says(
     model = cost_model([QuasiIdentifier(f"x{domain.size}", domain) for domain in domains])
     assert model.kind.tolist() == [TABLE, FIRSTS]
     assert len(model.table) == 6 * 6
-    assert [table_cost(model, j, 0, 1) for j in (0, 1)] == [1.0, -1.0]
 
 
 @pytest.mark.parametrize("priced", [cost_model, level_model])

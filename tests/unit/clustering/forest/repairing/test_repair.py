@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from stream_anon.clustering import budget
 from stream_anon.clustering.forest import forest
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.forest.refining import peel
-from stream_anon.clustering.forest.refining.peel import peel_pass, peeled
 from stream_anon.clustering.forest.refining.split import sort_codes, sort_places, split_large
-from stream_anon.clustering.forest.repairing import repair
+from stream_anon.clustering.forest.repairing import peel, repair
 from stream_anon.clustering.forest.repairing.groups import (
     Groups,
     Lines,
@@ -31,6 +29,7 @@ from stream_anon.clustering.forest.repairing.groups import (
     listed,
     measure,
 )
+from stream_anon.clustering.forest.repairing.peel import peel_pass, peeled
 from stream_anon.clustering.forest.repairing.places import forget, look_around
 from stream_anon.clustering.forest.repairing.repair import merge_along, repaired
 from stream_anon.clustering.legality import deficit

@@ -28,13 +28,13 @@ from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.output.avro import avro_schema
-from stream_anon.microdata.output.data_contract import data_contract
-from stream_anon.microdata.output.fields import Field, fields_of
-from stream_anon.microdata.output.protobuf import protobuf_schema
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.output.sql import sql_table
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.avro import avro_schema
+from stream_anon.microdata.schemas.data_contract import data_contract
+from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
+from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.hostile import grid
 from tests.support.policies import write_document

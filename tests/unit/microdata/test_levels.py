@@ -14,7 +14,6 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Missing, Publication, QuasiIdentifier, Unknown
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.domains.levels import nodes_at
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.recoding.full_domain import FullDomain
@@ -126,7 +125,7 @@ def test_the_nodes_of_many_codes_are_those_of_each(data: st.DataObject, place: i
     drawn = data.draw(st.lists(st.integers(0, attribute.size - 1), unique=True, max_size=20))
     codes = np.array(sorted(drawn), np.int32)
     for level in range(attribute.domain.height + 1):
-        found = nodes_at(attribute, codes, level)
+        found = attribute.nodes_at(codes, level)
         assert found.tolist() == [list(attribute.node_at(code, level)) for code in codes.tolist()]
 
 

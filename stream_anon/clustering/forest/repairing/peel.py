@@ -9,6 +9,7 @@ from stream_anon.clustering.budget import allow, is_spent
 from stream_anon.clustering.forest.refining.split import one_way_losses, sort_codes
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
+from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_kernel, kernel
@@ -17,7 +18,6 @@ from stream_anon.privacy.costs.model import CostModel
 _SURE = 3  # rows after which it is clear what the others will cost
 _TOO_DEAR = 1.1
 _HIGH = 0.7  # times the mean loss: classes below it have little to gain
-_LITTLE = 1e-9
 _LOOKS = 320  # for each row of the window: rows that may be looked at; `alpha: 0.8` on Adult needs 300
 
 
@@ -77,7 +77,7 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> i
             counts = np.empty(longest, np.int64)
             going = np.empty(longest, np.int64)
         cost = m * groups.loss[c]
-        if m == 0 or cost <= _LITTLE:
+        if m == 0 or cost <= LITTLE:
             continue
         members(groups, c, rows)
         forget(near)
@@ -102,14 +102,14 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> i
             if i >= _SURE and total * m > _TOO_DEAR * cost * i:
                 total = np.inf
             bound = max(saved, cost - total)
-            if bound <= _LITTLE or is_spent(rules):
+            if bound <= LITTLE or is_spent(rules):
                 break
             _, growth[i] = cheapest_class(groups, lines, model, rules, rows[i], bound, near, room, parts)
             total += growth[i]
             least = min(least, growth[i])
         if is_spent(rules):
             break
-        most = _LITTLE
+        most = LITTLE
         leaving = 0
         if cost - total > most:
             most = cost - total
@@ -168,7 +168,7 @@ def _let_go(
         moved += 1
     measure(groups, c, model)
     saved -= groups.size[c] * groups.loss[c]
-    if saved > _LITTLE:
+    if saved > LITTLE:
         return True
     for i in range(moved):
         room[i] = groups.owner[going[i]]

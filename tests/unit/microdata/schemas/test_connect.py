@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.audit.released_records import ReleasedRecordReader, decode_record
+from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.errors import SettingsError
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.microdata.attributes import Missing, Unknown
-from stream_anon.microdata.output.connect import connect_schema
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.schemas.connect import connect_schema
 from stream_anon.ports import Codec
 from tests.conformance.test_codecs import fitting, release_of
 from tests.support import hostile

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from stream_anon import Policy
-from stream_anon.microdata.output.avro import avro_schema
-from stream_anon.microdata.output.json_schema import released_schema
-from stream_anon.microdata.output.protobuf import protobuf_schema
-from stream_anon.microdata.output.sql import sql_table
+from stream_anon.microdata.schemas.avro import avro_schema
+from stream_anon.microdata.schemas.json_schema import released_schema
+from stream_anon.microdata.schemas.protobuf import protobuf_schema
+from stream_anon.microdata.schemas.sql import sql_table
 from tests.support.policies import write_policy
 
 LEVELS = {

@@ -1,0 +1,1 @@
+"""Schemas of what a policy publishes, for those who read it."""
