@@ -31,11 +31,12 @@ demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and a
 	@$(BIN)/stream-anon demo
 
 # First what needs no broker, in two processes. Then what does, in three, since it waits more than it computes. Both in
-# the order of tests/support/order.py. They try laws on a third of their examples, `make soak` on all of them.
-FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow and not soak"
-REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and not soak"
-SOAK := -m pytest -n 2 -m soak
-LAWS := -m pytest -n 2 -m "hypothesis and not soak"
+# the order of tests/support/order.py. They try laws on a third of their examples, `make soak` on all of them. Whoever runs
+# both needs no third, and says WITHOUT_LAWS=yes to `make test`.
+HERE := not soak$(if $(WITHOUT_LAWS), and not hypothesis)
+FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow and $(HERE)"
+REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and $(HERE)"
+SOAK := -m pytest -n 3 -m "soak or hypothesis"
 
 test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven skip with a reason where these are absent
 	$(BIN)/python $(FAST)
@@ -43,7 +44,6 @@ test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven 
 
 soak: $(VENV)/.dev ## what takes minutes: laws on all examples, long storms, floods and delays, Spark, Debezium, the image
 	$(BIN)/python $(SOAK)
-	$(BIN)/python $(LAWS)
 
 FUZZ_SECONDS ?= 3600
 fuzz: $(VENV)/.dev ## made-up records that are wrong in many ways, for an hour: CONTRIBUTING.md says what to do with a finding

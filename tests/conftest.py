@@ -37,7 +37,7 @@ settings.register_profile("search", settings.get_profile("ci"), derandomize=Fals
 
 def pytest_configure(config: pytest.Config) -> None:
     # Before any test file is read: its laws ask for examples then.
-    short = "not slow" in str(config.getoption("markexpr"))
+    short = "not soak" in str(config.getoption("markexpr"))
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast" if short else "ci"))
     if os.environ.get("PYTEST_XDIST_WORKER"):
         compile_in_turn()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,11 @@ IMPORTS = ("google/protobuf/wrappers", "google/protobuf/timestamp", "google/prot
 PROTO = 'syntax = "proto3"; ' + " ".join(f'import "{one}.proto";' for one in IMPORTS) + " message M { %s }"
 
 
+@cache
+def _message(field: str) -> Any:
+    return message_of(PROTO % field, [0], {})
+
+
 def policy_of(folder: Path, kind: str, role: str) -> Policy:
     value: dict[str, Any] = {"role": role, "type": kind}
     if role == "insensitive":
@@ -106,8 +112,7 @@ def test_what_json_cannot_say_of_protobuf_is_of_the_wrong_type(
     name: str, role: str, kind: str, tmp_path: Path
 ) -> None:
     policy, (field, body) = policy_of(tmp_path, kind, role), PROTOBUF[name]
-    message = message_of(PROTO % field, [0], {})
-    reader = MessageReader(message, [one.path for one in policy.attributes], MOST)
+    reader = MessageReader(_message(field), [one.path for one in policy.attributes], MOST)
     check_rejected(policy, decoded(policy, [MarkUnwrapper(), reader], MARK + body))
 
 

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from _pytest.mark.expression import Expression
 
 from deploy.release import forgotten, main, notes
 from tests.support.data import ROOT
@@ -141,6 +143,20 @@ def test_the_workflows_run_the_checks_the_image_and_the_chart() -> None:
     lines = "\n".join(step.get("run", "") for job in _jobs().values() for step in job["steps"])
     for command in (".ci/run", "docker build", "helm package", "docker compose config"):
         assert command in lines, command
+
+
+@pytest.mark.parametrize("targets", [["test", "soak"], ["WITHOUT_LAWS=yes", "test", "soak"]], ids=" ".join)
+def test_every_test_is_in_exactly_one_run_but_laws_that_are_tried_on_a_third_first(targets: list[str]) -> None:
+    command = ["make", "--dry-run", *targets]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    runs = [Expression.compile(marks) for marks in re.findall(r"-m pytest .*-m \"(.*)\"", printed)]
+    assert len(runs) == 3
+    names = ("kafka", "tansu", "containers", "slow", "soak", "hypothesis")
+    for given in product([False, True], repeat=len(names)):
+        marks = dict(zip(names, given, strict=True))
+        times = sum(run.evaluate(lambda name, marks=marks: marks[name]) for run in runs)
+        tried_before = "WITHOUT_LAWS=yes" not in targets and marks["hypothesis"] and not marks["soak"]
+        assert times == 1 + tried_before, marks
 
 
 def test_root_finds_the_programs_that_the_job_installed() -> None:

@@ -1,4 +1,4 @@
-"""How many examples a law is tried on: a third where slow tests are left out, all of them where they run."""
+"""How many examples a law is tried on: a third where `soak` is left out, all of them where it runs."""
 
 from __future__ import annotations
 

@@ -13,16 +13,18 @@ from xdist.scheduler import LoadScopeScheduling
 
 _FIRST = (
     # With a broker.
-    "tests/integration/kafka/test_storm.py::test_a_storm_loses",
+    "tests/integration/kafka/test_storm.py::test_a_storm_loses_repeats_and_exposes_no_record",
     "tests/integration/kafka/test_three_brokers.py",
+    "tests/integration/kafka/test_storm.py::test_a_storm_on_avro_and_its_registry_loses_repeats_and_exposes_no_record",
+    "tests/deploy/test_pod.py",
+    "tests/deploy/test_image.py",
+    "tests/deploy/test_wheel.py",
     "tests/integration/kafka/test_late_requests.py",
     "tests/integration/kafka/test_flood.py",
     "tests/integration/kafka/test_delay.py",
     "tests/integration/test_scraping.py",
     "tests/integration/kafka/test_panels.py",
     "tests/integration/kafka/test_plan.py",
-    "tests/deploy/test_pod.py",
-    "tests/deploy/test_image.py",
     "tests/integration/kafka/test_failures.py",
     "tests/integration/kafka/test_security.py",
     "tests/integration/kafka/test_storm.py",
@@ -58,18 +60,19 @@ _FIRST = (
     "tests/unit/cli/prove/test_audit.py",
     "tests/unit/test_compiled.py",
 )
+_PLACES = {start: place for place, start in enumerate(_FIRST)}
 # Files that stay together: what they share takes long to make; or they measure speed or take all cores, and no two
 # of these should meet.
 _TOGETHER = {
     "tests/integration/kafka/test_failures.py": "a secured broker",
     "tests/integration/kafka/test_security.py": "a secured broker",
-    "tests/deploy/test_pod.py": "the machine",
-    "tests/deploy/test_image.py": "the machine",
+    "tests/deploy/test_pod.py": "what is built",
+    "tests/deploy/test_image.py": "what is built",
+    "tests/deploy/test_wheel.py": "what is built",
     "tests/integration/kafka/test_flood.py": "the machine",
     "tests/integration/kafka/test_delay.py": "the machine",
     "tests/integration/kafka/test_panels.py": "the machine",
     "tests/integration/kafka/test_plan.py": "the machine",
-    "tests/deploy/test_wheel.py": "the machine",
     "tests/integration/kafka/test_three_brokers.py": "the machine",
     "tests/integration/test_spark.py": "the machine",
     "tests/integration/kafka/test_debezium.py": "the machine",
@@ -103,8 +106,9 @@ class InGroups(LoadScopeScheduling):
 
 def put_in_order(items: list[pytest.Item]) -> None:
     """Put the longest first."""
-    items.sort(key=_rank)
+    items.sort(key=lambda item: _place(item.nodeid))
 
 
-def _rank(item: pytest.Item) -> int:
-    return next((i for i, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
+def _place(nodeid: str) -> int:
+    test, file = nodeid.partition("[")[0], nodeid.partition("::")[0]
+    return _PLACES.get(test, _PLACES.get(file, len(_PLACES)))

@@ -23,7 +23,7 @@ def tool(name: str) -> str:
 def run_promtool(*arguments: str | Path, given: bytes | None = None) -> str:
     """Return what promtool wrote; fail with it where it objects."""
     run = subprocess.run(
-        [tool("promtool"), *map(str, arguments)], input=given, capture_output=True, timeout=60, check=False
+        [tool("promtool"), *map(str, arguments)], input=given, capture_output=True, timeout=300, check=False
     )
     written = (run.stdout + run.stderr).decode()
     assert run.returncode == 0, written

@@ -195,7 +195,7 @@ async def test_worker_goes_on_after_the_broker_forgot_its_producer(stage: Stage)
 
 
 async def test_dead_sender_ends_the_transaction_soon(secured: SecuredKafka, stage: Stage, unique: str) -> None:
-    sink = TransactionalSink(Connection(secured.address, unique, transaction_timeout=4.0))
+    sink = TransactionalSink(Connection(secured.address, unique, transaction_timeout=30.0))
     try:
         await sink.open()
         producer = sink._producer
@@ -206,7 +206,7 @@ async def test_dead_sender_ends_the_transaction_soon(secured: SecuredKafka, stag
         await sink.send([Parcel(stage.output, 0, [b"a"], 1000)])
         with pytest.raises(BrokerError):
             await sink.settle()
-        assert time.monotonic() - begun < 4
+        assert time.monotonic() - begun < 15
         await sink.discard()
         await sink.open()
         await sink.begin()

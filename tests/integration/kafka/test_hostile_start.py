@@ -11,6 +11,7 @@ import re
 import signal
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,12 @@ pytestmark = pytest.mark.kafka
 READY_WITHIN = 60.0  # seconds; usually a few. A start that waits for a reader waits 150
 MOST_MEMORY = 2**30  # what the chart allows
 LEAST_TAKEN = 30
-BOMB = batch_of([Raw(bytes(100_000_000)) for _ in range(10)], codec=ZSTD)  # 32 kB
+
+
+@cache
+def _bomb() -> bytes:
+    """Return a gigabyte in 32 kB; every process that collects tests would take two seconds for a constant."""
+    return batch_of([Raw(bytes(100_000_000)) for _ in range(10)], codec=ZSTD)
 
 
 async def _send_hostile(stage: Stage, topic: str) -> None:
@@ -47,7 +53,7 @@ async def _send_hostile(stage: Stage, topic: str) -> None:
     async with raw_producer(stage.kafka.address, topic) as writer:
         taken = [await writer.send(batch) for batch in HOSTILE.values()].count(0)
         assert taken >= LEAST_TAKEN
-        assert await writer.send(BOMB) == 0
+        assert await writer.send(_bomb()) == 0
 
 
 def _peak(worker: WorkerProcess) -> int:

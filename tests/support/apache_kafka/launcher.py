@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import socket
 import subprocess
+import tempfile
 import time
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +28,7 @@ from tests.support.ports import free_port
 JARS = Jars("a real Kafka", Path(__file__).parent, "kafka_2.13")
 missing_parts = JARS.missing_parts
 _UP_WITHIN = 120.0
+_CLASSES = Path(__file__).parent / "libs" / "classes.jsa"
 
 
 class ApacheKafka:
@@ -44,6 +48,7 @@ class ApacheKafka:
 
     replicas = 1  # of a topic that tests create
     memory = ("-Xmx768m", "-Xms256m")
+    classes: tuple[str, ...] = (f"-XX:SharedArchiveFile={_CLASSES}", "-Xlog:disable", "-Xlog:all=error:stderr")
 
     def __init__(
         self,
@@ -66,7 +71,7 @@ class ApacheKafka:
         return f"127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        JARS.fetch()
+        prepare()
         self._format()
         self.start()
         return self
@@ -116,7 +121,7 @@ class ApacheKafka:
 
     def _java(self) -> list[str]:
         log4j = self.folder / "log4j2.properties"
-        return [*QUICK, *self.memory, f"-Dlog4j2.configurationFile={log4j}", "-cp", JARS.path]
+        return [*QUICK, *self.memory, *self.classes, f"-Dlog4j2.configurationFile={log4j}", "-cp", JARS.path]
 
     def _format(self) -> None:
         lines = {
@@ -228,6 +233,28 @@ class ApacheKafka:
             raise TimeoutError(f"{topic}: a transaction stays open")
         finally:
             await consumer.stop()
+
+
+@cache
+def prepare() -> None:
+    """Fetch the jars, and keep a broker's classes as Java has read them: a later start takes half the computing.
+
+    That is done once: test processes that start together wait for the first.
+    """
+    JARS.fetch()
+    with Path(__file__).open("rb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # falls with the file
+        if _CLASSES.exists():
+            return
+        unfinished = _CLASSES.with_suffix(".unfinished")
+        with tempfile.TemporaryDirectory() as folder:
+            broker = ApacheKafka(Path(folder))
+            broker._format()
+            broker.classes = (f"-XX:ArchiveClassesAtExit={unfinished}",)
+            broker.start()
+            broker.stop()
+        if unfinished.exists():  # else this Java cannot, and starts without
+            unfinished.rename(_CLASSES)
 
 
 async def high_watermarks(address: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:

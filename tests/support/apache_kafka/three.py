@@ -22,7 +22,7 @@ from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import least_privileges
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka.certificates import Authority
-from tests.support.apache_kafka.launcher import JARS
+from tests.support.apache_kafka.launcher import prepare
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
 
 SIZE = 3
@@ -86,7 +86,7 @@ class ThreeBrokers:
             node.join(self.nodes)
 
     def __enter__(self) -> Self:
-        JARS.fetch()
+        prepare()
         for node in self.nodes:
             node.format()
         try:

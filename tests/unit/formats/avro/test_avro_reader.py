@@ -295,9 +295,9 @@ def test_records_that_take_no_bytes_do_not_take_forever() -> None:
     for level in range(1, 60):
         fields = [{"name": "a", "type": inner}, {"name": "b", "type": f"N{level - 1}"}]
         inner = {"type": "record", "name": f"N{level}", "fields": fields}
-    start = time.perf_counter()
+    start = time.thread_time()
     assert outcome(record(inner, "int"), zigzag(1)) == Reason.TOO_LARGE
-    assert time.perf_counter() - start < 20  # compilation included
+    assert time.thread_time() - start < 20  # compilation included
 
 
 def test_bodies_and_texts_above_the_limit_are_too_large() -> None:

@@ -321,9 +321,9 @@ def test_hostile_bytes_are_rejected_for_what_they_are(body: bytes, wanted: str) 
     ],
 )
 def test_ten_megabytes_are_read_or_rejected_at_once(body: bytes, wanted: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     assert outcome(body, most=10**8) == wanted
-    assert time.perf_counter() - start < 20  # compilation included
+    assert time.thread_time() - start < 20  # compilation included
 
 
 def test_a_body_above_the_limit_is_not_looked_at() -> None:

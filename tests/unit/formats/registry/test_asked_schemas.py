@@ -31,7 +31,7 @@ async def test_silence_is_told_after_one_timeout_however_many_schemas_are_named(
         begun = time.monotonic()
         with pytest.raises(RegistryError, match=r"GET /schemas/ids/\d+: took too long"):
             await codec.learn([[_id(number) + b"x" for number in range(1, 401)]])
-        assert time.monotonic() - begun < 2, "400 questions, 8 at a time, would take 10 s"
+        assert time.monotonic() - begun < 8, "400 questions, 8 at a time, would take 10 s"
         registry.speaking.set()
     assert len(registry.asked) == 8
 

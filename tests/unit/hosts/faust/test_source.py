@@ -95,7 +95,7 @@ async def test_waiting_agent_wakes_at_the_takeover() -> None:
     await asyncio.sleep(0.01)
     assert not feeding.done()
     stage.take_over()
-    await asyncio.wait_for(feeding, 1)
+    await asyncio.wait_for(feeding, 10)
     assert await stage.poll() == [(0, [0])]
 
 
@@ -131,7 +131,7 @@ async def test_memory_is_bounded_while_the_worker_does_not_poll() -> None:
     await asyncio.sleep(0)
     assert not feeding.done()
     await stage.poll()
-    await asyncio.wait_for(feeding, 1)
+    await asyncio.wait_for(feeding, 10)
 
 
 async def test_deleted_input_is_told_as_lost() -> None:

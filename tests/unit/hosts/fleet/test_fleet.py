@@ -124,7 +124,7 @@ async def test_a_worker_that_ignores_the_stop_is_killed() -> None:
     begun = time.monotonic()
     bench.stop.set()
     await running
-    assert 0.9 < time.monotonic() - begun < 8
+    assert 0.9 < time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("script", ["print('no report' * 99, flush=True)\nimport time; time.sleep(60)"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cache
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -29,6 +30,7 @@ FINE = (Finest.HOUR, Finest.MINUTE)
 fine = pytest.mark.parametrize("finest", FINE)
 
 
+@cache
 def _edges(zone: str) -> list[int]:
     """Return the seconds around each change of a zone's clocks."""
     found = stretches_of_zone(ZoneInfo(zone), FIRST, LAST)
@@ -36,12 +38,9 @@ def _edges(zone: str) -> list[int]:
     return [begin + near for begin in begins for near in (-3600, -60, -1, 0, 59, 3599, 3600)]
 
 
-EDGES = {zone: _edges(zone) for zone in ZONES}
-DOMAINS = {
-    (zone, finest): DateDomain("epoch-s", FIRST, LAST, zone=zone, finest=finest)
-    for zone in ZONES
-    for finest in FINE
-}
+@cache
+def _domain(zone: str, finest: Finest) -> DateDomain:
+    return DateDomain("epoch-s", FIRST, LAST, zone=zone, finest=finest)
 
 
 def berlin(day: dt.date, finest: Finest, form: str = "epoch-s", **given: Any) -> DateDomain:
@@ -54,8 +53,8 @@ def berlin(day: dt.date, finest: Finest, form: str = "epoch-s", **given: Any) ->
 def test_a_moment_has_the_hour_and_minute_that_the_zones_calendar_says(
     zone: str, finest: Finest, data: st.DataObject
 ) -> None:
-    domain = DOMAINS[zone, finest]
-    second = data.draw(st.sampled_from(EDGES[zone] or [0]) | st.integers(60_000_000, 1_300_000_000))
+    domain = _domain(zone, finest)
+    second = data.draw(st.sampled_from(_edges(zone) or [0]) | st.integers(60_000_000, 1_300_000_000))
     moment = (_EPOCH + dt.timedelta(seconds=second)).astimezone(ZoneInfo(zone))
     if not FIRST <= moment.date() <= LAST:
         with pytest.raises(Unfit):

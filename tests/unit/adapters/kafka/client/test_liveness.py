@@ -65,7 +65,7 @@ async def test_a_refusal_of_the_group_is_told() -> None:
         until_it_is_heard = coordinator._push_error_to_user(GroupAuthorizationFailedError("g"))
         with pytest.raises(BrokerError, match="joining the group again: GroupAuthorizationFailedError"):
             await source.moved(source.marks, 0.01)
-        await asyncio.wait_for(until_it_is_heard, 1)
+        await asyncio.wait_for(until_it_is_heard, 10)
     finally:
         coordinator._coordination_task.cancel()
         await fetcher.close()
