@@ -36,7 +36,7 @@ demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and a
 HERE := not soak$(if $(WITHOUT_LAWS), and not hypothesis)
 FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow and $(HERE)"
 REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and $(HERE)"
-SOAK := -m pytest -n 3 -m "soak or hypothesis"
+SOAK := -m pytest -n 2 -m "soak or hypothesis"
 
 test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven skip with a reason where these are absent
 	$(BIN)/python $(FAST)
