@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.budget import allow, is_spent
+from stream_anon.clustering.copying import copy_to
 from stream_anon.clustering.forest.refining.split import one_way_losses, sort_codes
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
@@ -31,6 +34,46 @@ def peeled(
     return rows, ends
 
 
+class _Held(NamedTuple):
+    """The m rows of a class, and room to choose among them.
+
+    Parameters
+    ----------
+    rows, along, going
+        int64[m]: the rows as the class holds them, along one attribute, and those that shall go.
+    growth
+        float64[m], by how much the loss grows where each of `rows` would go.
+    keys, counts
+        int32[m], int64[m], room to sort in.
+    places, staying
+        int64[q, m], where the rows stand along each attribute; float64[q, 2, m], what a record loses where only the
+        first rows from either end stay.
+    """
+
+    rows: NDArray[np.int64]
+    along: NDArray[np.int64]
+    going: NDArray[np.int64]
+    growth: NDArray[np.float64]
+    keys: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    staying: NDArray[np.float64]
+
+
+@kernel
+def _hold(m: int, q: int) -> _Held:
+    return _Held(
+        np.empty(m, np.int64),
+        np.empty(m, np.int64),
+        np.empty(m, np.int64),
+        np.empty(m, np.float64),
+        np.empty(m, np.int32),
+        np.empty(m, np.int64),
+        np.empty((q, m), np.int64),
+        np.empty((q, 2, m), np.float64),
+    )
+
+
 @kernel
 def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> int:
     """Let the rows of each class go that pay most; return how many classes lost rows.
@@ -40,20 +83,10 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> i
     one, each at the price it then finds, and come back if that did not pay. Where classes are large, each row is
     dear: once as many rows were looked at as are allowed, the classes still to come are left as they are.
     """
-    codes = groups.codes
-    n, q = codes.shape
-    k = rules.k
+    n, q = groups.codes.shape
+    held = _hold(0, q)
     room = np.empty(n + 1, np.int64)
     parts = np.empty(len(lines.kinds), np.float64)
-    longest = 0
-    rows = np.empty(0, np.int64)
-    growth = np.empty(0, np.float64)
-    keys = np.empty(0, np.int32)
-    places = np.empty((q, 0), np.int64)
-    staying = np.empty((q, 2, 0), np.float64)
-    along = np.empty(0, np.int64)
-    counts = np.empty(0, np.int64)
-    going = np.empty(0, np.int64)
     near = np.empty((2, 2, 4), np.int64)
     changed = 0
     total = 0.0
@@ -63,81 +96,114 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> i
     for c in range(len(groups.head)):
         if is_spent(rules):
             break
-        if groups.loss[c] < _HIGH * mean:
-            continue
         m = groups.size[c]
-        if m > longest:
-            longest = 2 * m
-            rows = np.empty(longest, np.int64)
-            growth = np.empty(longest, np.float64)
-            keys = np.empty(longest, np.int32)
-            places = np.empty((q, longest), np.int64)
-            staying = np.empty((q, 2, longest), np.float64)
-            along = np.empty(longest, np.int64)
-            counts = np.empty(longest, np.int64)
-            going = np.empty(longest, np.int64)
-        cost = m * groups.loss[c]
-        if m == 0 or cost <= LITTLE:
+        if groups.loss[c] < _HIGH * mean or m * groups.loss[c] <= LITTLE:
             continue
-        members(groups, c, rows)
+        if m > len(held.rows):
+            held = _hold(2 * m, q)
+        members(groups, c, held.rows)
         forget(near)
-        # What the class would save at most if some rows went for nothing.
-        saved = 0.0
-        for j in range(q):
-            if m <= k or groups.low[c, j] == groups.high[c, j]:
-                continue
-            for i in range(m):
-                keys[i] = codes[rows[i], j]
-            sort_codes(keys, places[j, :m], counts)
-            for way in range(2):
-                for i in range(m):
-                    along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
-                one_way_losses(codes, along[:m], model, k, staying[j, way])
-                for stay in range(k, m):
-                    saved = max(saved, cost - stay * staying[j, way, stay - 1])
-        total = 0.0
-        least = np.inf
-        for i in range(m):
-            # Whole classes seldom go: once the rows so far cost more than their part, only the rim is looked at.
-            if i >= _SURE and total * m > _TOO_DEAR * cost * i:
-                total = np.inf
-            bound = max(saved, cost - total)
-            if bound <= LITTLE or is_spent(rules):
-                break
-            _, growth[i] = cheapest_class(groups, lines, model, rules, rows[i], bound, near, room, parts)
-            total += growth[i]
-            least = min(least, growth[i])
+        saved = _most_saved(groups, c, model, rules.k, held)
+        total, least = _price_rows(groups, c, lines, model, rules, saved, held, near, room, parts)
         if is_spent(rules):
             break
-        most = LITTLE
-        leaving = 0
-        if cost - total > most:
-            most = cost - total
-            leaving = m
-            for i in range(m):
-                going[i] = rows[i]
-        if saved - least > most:
-            for j in range(q):
-                if m <= k or groups.low[c, j] == groups.high[c, j]:
-                    continue
-                for way in range(2):
-                    spent = 0.0
-                    for stay in range(m - 1, k - 1, -1):
-                        spent += growth[places[j, stay if way == 0 else m - 1 - stay]]
-                        if spent >= saved - most:
-                            break
-                        gain = cost - stay * staying[j, way, stay - 1] - spent
-                        if gain > most and not is_spent(rules):
-                            for i in range(m):
-                                along[i] = rows[places[j, i if way == 0 else m - 1 - i]]
-                            if is_legal(along[:stay], rules):
-                                most = gain
-                                leaving = m - stay
-                                for i in range(stay, m):
-                                    going[i - stay] = along[i]
-        if leaving and _let_go(groups, lines, model, rules, c, going[:leaving], near, room, parts):
+        leaving = _choose(groups, c, rules, saved, total, least, held)
+        if leaving and _let_go(groups, lines, model, rules, c, held.going[:leaving], near, room, parts):
             changed += 1
     return changed
+
+
+@bare_kernel
+def _turn_along(held: _Held, m: int, j: int, way: int) -> None:
+    """Write the rows along an attribute, from its least or its greatest code."""
+    for i in range(m):
+        held.along[i] = held.rows[held.places[j, i if way == 0 else m - 1 - i]]
+
+
+@bare_kernel
+def _most_saved(groups: Groups, c: int, model: CostModel, k: int, held: _Held) -> float:
+    """Return what a class would save at most if the rows at one of its ends went for nothing."""
+    m = groups.size[c]
+    saved = 0.0
+    for j in range(groups.codes.shape[1]):
+        if m <= k or groups.low[c, j] == groups.high[c, j]:
+            continue
+        for i in range(m):
+            held.keys[i] = groups.codes[held.rows[i], j]
+        sort_codes(held.keys, held.places[j, :m], held.counts)
+        for way in range(2):
+            _turn_along(held, m, j, way)
+            one_way_losses(groups.codes, held.along[:m], model, k, held.staying[j, way])
+            for stay in range(k, m):
+                saved = max(saved, m * groups.loss[c] - stay * held.staying[j, way, stay - 1])
+    return saved
+
+
+@bare_kernel
+def _price_rows(
+    groups: Groups,
+    c: int,
+    lines: Lines,
+    model: CostModel,
+    rules: Rules,
+    saved: float,
+    held: _Held,
+    near: NDArray[np.int64],
+    room: NDArray[np.int64],
+    parts: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Write by how much the loss grows where each row would go; return the sum and the least.
+
+    The sum is inf if it is too much. It stops once neither all rows nor those at an end can pay.
+    """
+    m = groups.size[c]
+    cost = m * groups.loss[c]
+    total = 0.0
+    least = np.inf
+    for i in range(m):
+        # Whole classes seldom go: once the rows so far cost more than their part, only the rim is looked at.
+        if i >= _SURE and total * m > _TOO_DEAR * cost * i:
+            total = np.inf
+        bound = max(saved, cost - total)
+        if bound <= LITTLE or is_spent(rules):
+            break
+        _, growth = cheapest_class(groups, lines, model, rules, held.rows[i], bound, near, room, parts)
+        held.growth[i] = growth
+        total += growth
+        least = min(least, growth)
+    return total, least
+
+
+@bare_kernel
+def _choose(groups: Groups, c: int, rules: Rules, saved: float, total: float, least: float, held: _Held) -> int:
+    """Write the rows that pay most if they go, and return their number; 0 if none pay."""
+    m = groups.size[c]
+    cost = m * groups.loss[c]
+    most = LITTLE
+    leaving = 0
+    if cost - total > most:
+        most = cost - total
+        leaving = m
+        copy_to(held.going[:m], held.rows[:m])
+    if saved - least <= most:
+        return leaving
+    for j in range(groups.codes.shape[1]):
+        if m <= rules.k or groups.low[c, j] == groups.high[c, j]:
+            continue
+        for way in range(2):
+            spent = 0.0
+            for stay in range(m - 1, rules.k - 1, -1):
+                spent += held.growth[held.places[j, stay if way == 0 else m - 1 - stay]]
+                if spent >= saved - most:
+                    break
+                gain = cost - stay * held.staying[j, way, stay - 1] - spent
+                if gain > most and not is_spent(rules):
+                    _turn_along(held, m, j, way)
+                    if is_legal(held.along[:stay], rules):
+                        most = gain
+                        leaving = m - stay
+                        copy_to(held.going[:leaving], held.along[stay:m])
+    return leaving
 
 
 @bare_kernel
