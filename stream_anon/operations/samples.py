@@ -28,7 +28,7 @@ from stream_anon.operations.starting.conditions import look_at_deployment
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.ports import Codec
-from stream_anon.service.wiring.clients import connection_of
+from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import kafka_of, load_settings
 
 
@@ -115,7 +115,7 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
 
     async def newest() -> tuple[Sample, Codec]:
         connection = connection_of(kafka)
-        deployment = await look_at_deployment(connection, kafka, policy)
+        deployment = await look_at_deployment(connection, topics_of(kafka), kafka, policy)
         if not deployment.inputs:
             raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
         readings = await newest_records(connection, deployment.inputs, policy, kafka)

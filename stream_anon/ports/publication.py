@@ -42,7 +42,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Publication:
-    """A closed window, ready to be sent; every attempt to publish it sends the same bytes.
+    """A closed window, ready to be sent; every attempt to publish it sends these bytes.
 
     Parameters
     ----------

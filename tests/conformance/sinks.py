@@ -67,6 +67,8 @@ class Destination:
         Whether it needs a real one.
     of
         Its class, by module and name.
+    producer
+        The package's class that sends for it.
     """
 
     open: Callable[[ApacheKafka | None, str], AbstractAsyncContextManager[Output]]
@@ -74,6 +76,7 @@ class Destination:
     transactions: bool = True
     broker: bool = True
     of: str = "stream_anon.adapters.kafka.writing.kafka_sink.KafkaSink"
+    producer: type[WindowProducer] | None = None
 
 
 class _InMemory:
@@ -159,7 +162,11 @@ def _shadow(connection: Connection, name: str) -> WindowProducer:
 
 SINKS: Mapping[str, Destination] = {
     "memory": Destination(_memory, broker=False),
-    "transactional": Destination(_kafka(lambda connection, _: TransactionalSink(connection))),
-    "at-least-once": Destination(_kafka(lambda connection, _: AtLeastOnceSink(connection)), transactions=False),
-    "shadow": Destination(_kafka(_shadow), publishes=False, transactions=False),
+    "transactional": Destination(
+        _kafka(lambda connection, _: TransactionalSink(connection)), producer=TransactionalSink
+    ),
+    "at-least-once": Destination(
+        _kafka(lambda connection, _: AtLeastOnceSink(connection)), transactions=False, producer=AtLeastOnceSink
+    ),
+    "shadow": Destination(_kafka(_shadow), publishes=False, transactions=False, producer=ShadowSink),
 }

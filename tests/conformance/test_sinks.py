@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import LEAST_LIMIT, OutcomeUnknown, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Place, Publication, Sink, Steps
 from tests.conformance.shipped import implementations
@@ -90,6 +91,9 @@ def by_partition(records: list[Sent]) -> list[Sent]:
 
 def test_every_sink_of_the_package_is_tested_here() -> None:
     assert implementations(Sink) <= {entry.of for entry in SINKS.values()}
+    producers = {f"{each.producer.__module__}.{each.producer.__name__}" for each in SINKS.values() if each.producer}
+    base = f"{WindowProducer.__module__}.{WindowProducer.__name__}"
+    assert implementations(WindowProducer) - {base} == producers
 
 
 async def test_a_window_and_its_offsets_become_visible(case: Case) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.conditions import Condition
 from stream_anon.errors import RegistryError, TopicError
 from stream_anon.formats.codecs import check_formats, codec_of
@@ -102,24 +101,20 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     policy.check_streamed()
     check_formats(policy, formats_of(kafka))
     draws_key_of(settings)
-    connection = connection_of(kafka)
-    ledger = KafkaLedger(connection, kafka.ledger)  # read once, by whoever opens it first
+    connection, topics = connection_of(kafka), topics_of(kafka)
+    deployment = await look_at_deployment(connection, topics, kafka, policy)
     try:
-        deployment = await look_at_deployment(connection, kafka, policy, ledger)
-        try:
-            sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
-        except RegistryError as error:  # all else can be told without it
-            sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
-        findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
-        findings += await output_findings(policy, formats_of(kafka))
-        absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
-        if kafka.certificates not in absent:
-            findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
-        if kafka.delivery == "exactly-once":
-            # A worker meets the same in its takeover: it goes on from such offsets, and says so.
-            findings += await ledger_findings(connection, topics_of(kafka), deployment.inputs, ledger)
-    finally:
-        await ledger.discard()
+        sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
+    except RegistryError as error:  # all else can be told without it
+        sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
+    findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    findings += await output_findings(policy, formats_of(kafka))
+    absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
+    if kafka.certificates not in absent:
+        findings += await _rollout(connection, kafka, policy, settings.privacy.accept_weaker)
+    if kafka.delivery == "exactly-once":
+        # A worker meets the same in its takeover: it goes on from such offsets, and says so.
+        findings += await ledger_findings(connection, topics, deployment.inputs)
     return CheckReport(
         policy,
         str(kafka.inputs),

@@ -27,10 +27,9 @@ from stream_anon.operations.starting.input_sample import newest_records, nothing
 from stream_anon.operations.starting.mirror_findings import mirror_findings
 from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
-from stream_anon.ports import ReleaseLedger
 from stream_anon.ports.publication import ANY_BATCH, header_of
 from stream_anon.privacy.certificate import Certificate, read_part
-from stream_anon.service.wiring.clients import formats_of, topics_of
+from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
 
 
@@ -69,16 +68,10 @@ class Sampled:
 
 
 async def look_at_deployment(
-    connection: Connection, kafka: KafkaSettings, policy: Policy, ledger: ReleaseLedger | None = None
+    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy
 ) -> Deployment:
-    """Return the findings on brokers, topics and permissions. Raises BrokerError if no broker answers.
-
-    Parameters
-    ----------
-    ledger
-        Tells whether the input was copied from another cluster; it stays open. None: that is not asked.
-    """
-    topics, exactly_once = topics_of(kafka), kafka.delivery == "exactly-once"
+    """Return the findings on brokers, topics and permissions. Raises BrokerError if no broker answers."""
+    exactly_once = kafka.delivery == "exactly-once"
     looked_at = await examine(
         connection,
         topics,
@@ -92,9 +85,7 @@ async def look_at_deployment(
         each.topic for each in looked_at if each.severity is TopicSeverity.OK and topics.input.holds(each.topic)
     ]
     allowed, refused = await _permissions(connection, topics, inputs or topics.input.names, exactly_once)
-    mirrored: Sequence[Finding] = ()
-    if exactly_once and ledger is not None:
-        mirrored = await mirror_findings(connection, topics, inputs, ledger)
+    mirrored = await mirror_findings(connection, topics, inputs) if exactly_once else []
     found = (*findings, *_settings_findings(kafka), *refused, *mirrored)
     return Deployment((*seen, *allowed), found, tuple(inputs))
 
@@ -146,11 +137,7 @@ def _unreadable_findings(kafka: KafkaSettings, unreadable: int) -> list[Finding]
 
 
 async def raise_if_forbidden(
-    connection: Connection,
-    kafka: KafkaSettings,
-    policy: Policy,
-    certificates: NewestCertificates,
-    ledger: ReleaseLedger,
+    connection: Connection, topics: Topics, kafka: KafkaSettings, policy: Policy, certificates: NewestCertificates
 ) -> Sampled | None:
     """Return what a sample of the input shows, if a worker may start; None if a sample was judged before.
 
@@ -158,8 +145,6 @@ async def raise_if_forbidden(
     ----------
     certificates
         Of the service's topic.
-    ledger
-        Stays open.
 
     Raises
     ------
@@ -170,7 +155,7 @@ async def raise_if_forbidden(
     BrokerError
         If no broker answers.
     """
-    deployment = await look_at_deployment(connection, kafka, policy, ledger)
+    deployment = await look_at_deployment(connection, topics, kafka, policy)
     findings = [*deployment.findings, *policy_findings(policy)]
     _raise_for(findings, kafka.accept_risks)
     if await _judged_before(certificates, policy, kafka):
@@ -192,8 +177,8 @@ def _raise_for(findings: Iterable[Finding], accepted: Collection[Condition]) -> 
 async def _judged_before(certificates: NewestCertificates, policy: Policy, kafka: KafkaSettings) -> bool:
     """Return whether records were released under this policy, while no more risks were accepted than now.
 
-    A window without a released record proves nothing: its records may have been the first that came. Nor does what
-    nobody can read.
+    Only the newest certificates tell it: since one that lies far back the input may have changed. A window without
+    a released record proves nothing, as its records may have been the first that came; nor does what nobody can read.
     """
     for newest in NEWEST[:-1]:
         try:
@@ -206,6 +191,8 @@ async def _judged_before(certificates: NewestCertificates, policy: Policy, kafka
         released = [part for part in parts if part.policy == policy.digest and part.released]
         if any(set(part.accepted) <= set(kafka.accept_risks) for part in released):
             return True
+        if reading.is_whole:
+            break
     return False
 
 

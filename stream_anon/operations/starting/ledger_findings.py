@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
 from stream_anon.adapters.kafka.ledger.committed import committed_offsets
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.marking import has_records
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.writers import EVERYBODY, writers_of
 from stream_anon.conditions import Condition
-from stream_anon.errors import BrokerError, LedgerMissing
+from stream_anon.errors import BrokerError
 from stream_anon.judging.findings import Finding, Severity
-from stream_anon.ports import LedgerEntry, Place, ReleaseLedger
+from stream_anon.ports import LedgerEntry, Place
 
 MOST_NAMED = 8
 
 
-async def ledger_findings(
-    connection: Connection, topics: Topics, inputs: Sequence[str], ledger: ReleaseLedger
-) -> list[Finding]:
+async def ledger_findings(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
     """Return what forbids a run, or what somebody should know; writes nothing.
 
     Parameters
     ----------
     inputs
         The input topics that exist.
-    ledger
-        Opened if it was not yet; whoever gave it discards it.
     """
     try:
-        found = await _offsets_without_entry(connection, topics, inputs, ledger)
+        found = await _offsets_without_entry(connection, topics, inputs)
         for topic in (topics.ledger, topics.certificates):
             found += strangers(topic, await writers_of(connection, topic))
     except BrokerError as error:
@@ -42,9 +38,7 @@ async def ledger_findings(
     return found
 
 
-async def _offsets_without_entry(
-    connection: Connection, topics: Topics, inputs: Sequence[str], ledger: ReleaseLedger
-) -> list[Finding]:
+async def _offsets_without_entry(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
     view = ClusterView(connection)
     places = {(topic, n) for topic in inputs for n in range(await view.partitions(topic) or 0)}
     committed = {place for place, offset in (await committed_offsets(connection, places)).items() if offset}
@@ -55,9 +49,13 @@ async def _offsets_without_entry(
     except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
         raise await connection_error(connection, "reading the output's end", error) from None
     entries: Mapping[Place, LedgerEntry] | None = None
-    with suppress(LedgerMissing):
-        await ledger.open()
-        entries = await ledger.caught_up()
+    if await view.partitions(topics.ledger) is not None:
+        ledger = KafkaLedger(connection, topics.ledger)
+        try:
+            await ledger.open()
+            entries = await ledger.caught_up()
+        finally:
+            await ledger.discard()
     return unknown_offsets(topics.ledger, committed, entries, released)
 
 

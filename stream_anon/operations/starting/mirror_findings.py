@@ -19,14 +19,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.ledger.tail import entry_of, place_of
 from stream_anon.adapters.kafka.protocol.topic_ids import ask_topic_ids
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
-from stream_anon.errors import BrokerError, Cause, CertificateError, LedgerMissing, TopicError
+from stream_anon.errors import BrokerError, CertificateError, TopicError
 from stream_anon.judging.findings import Finding, Severity
-from stream_anon.ports import LedgerEntry, Place, ReleaseLedger, TopicIds
+from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.privacy.certificate import read_part
 from stream_anon.service.takeover.judging import is_another
 
@@ -35,17 +36,13 @@ _WITHIN = 20.0
 _NEWEST = 4096  # parts of certificates; one that names a partition suffices
 
 
-async def mirror_findings(
-    connection: Connection, topics: Topics, inputs: Sequence[str], ledger: ReleaseLedger
-) -> list[Finding]:
+async def mirror_findings(connection: Connection, topics: Topics, inputs: Sequence[str]) -> list[Finding]:
     """Return what forbids a run behind a mirror, or what cannot be told; writes nothing.
 
     Parameters
     ----------
     inputs
         The input topics that exist.
-    ledger
-        Opened if it was not yet; whoever gave it discards it.
 
     Raises
     ------
@@ -61,7 +58,7 @@ async def mirror_findings(
         except TopicError:
             text = f"whether records of {topic} were released in the cluster {alias} cannot be told: not readable"
             found.append(Finding(Severity.WARNS, name, text))
-    entries, complete = await _entries(ledger)
+    entries, complete = await _entries(connection, topics.ledger)
     if released and not complete:
         raise BrokerError(f"{topics.ledger}: could not be read to its end, so nobody knows if {inputs} continue")
     if not complete:
@@ -140,13 +137,21 @@ async def _certified(connection: Connection, topic: str) -> set[Place]:
     return found
 
 
-async def _entries(ledger: ReleaseLedger) -> tuple[Mapping[Place, LedgerEntry], bool]:
+async def _entries(connection: Connection, ledger: str) -> tuple[dict[Place, LedgerEntry], bool]:
     """Return the entries of the ledger and whether they are all; none if it is missing or may not be read.
 
     Either of these is another condition, and a takeover compares with the ledger once more.
     """
     try:
-        await ledger.open()
-        return await ledger.caught_up(), True
-    except BrokerError as error:
-        return {}, isinstance(error, LedgerMissing) or error.cause is Cause.PERMISSION
+        reading = await read_topic(connection, ledger, within=_WITHIN)
+    except TopicError:
+        return {}, True
+    entries: dict[Place, LedgerEntry] = {}
+    for records in reading.records.values():
+        for record in records:
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
+                place = place_of(record.key or b"")
+                entries.pop(place, None)
+                if record.value is not None:
+                    entries[place] = entry_of(record.value)
+    return entries, reading.complete

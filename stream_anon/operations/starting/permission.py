@@ -15,23 +15,18 @@ from stream_anon.operations.starting.rollout import (
     refuse_weaker,
     stands_by,
 )
-from stream_anon.ports import ReleaseLedger
+from stream_anon.service.wiring.clients import topics_of
 from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 
 
-async def permit_of(connection: Connection, settings: Settings, policy: Policy, ledger: ReleaseLedger) -> Permit:
+async def permit_of(connection: Connection, settings: Settings, policy: Policy) -> Permit:
     """Return what is known of the output and the input, if a worker may start.
 
     Nothing is checked for a worker that will stand by, since the output has been published under a higher revision:
     a pod of the old policy that is restarted during a roll-out must not crash over and over.
-
-    Parameters
-    ----------
-    ledger
-        The worker's. It is opened here, so that a start reads it once.
 
     Raises
     ------
@@ -43,18 +38,20 @@ async def permit_of(connection: Connection, settings: Settings, policy: Policy, 
         If this cannot be told yet.
     """
     kafka = kafka_of(settings)
-    certificates = NewestCertificates(connection, kafka.certificates)
+    topics = topics_of(kafka)
+    ledger = kafka.delivery == "exactly-once"
+    certificates = NewestCertificates(connection, topics.certificates)
     try:
         before = await published_before(certificates, policy.digest)
     except TopicError:  # the conditions say whether it is missing or may not be read
-        sampled = await raise_if_forbidden(connection, kafka, policy, certificates, ledger)
+        sampled = await raise_if_forbidden(connection, topics, kafka, policy, certificates)
         if Condition.PERMISSIONS not in kafka.accept_risks:
             raise
         return Permit(unsampled=_expected(policy, kafka, sampled))
     if stands_by(policy, before):
         return Permit(_revision(before))
-    sampled = await raise_if_forbidden(connection, kafka, policy, certificates, ledger)
-    refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=kafka.delivery == "exactly-once")
+    sampled = await raise_if_forbidden(connection, topics, kafka, policy, certificates)
+    refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=ledger)
     return Permit(_revision(before), _expected(policy, kafka, sampled))
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 import msgspec
@@ -74,21 +73,20 @@ class Before:
 
 
 class NewestCertificates:
-    """The newest certificates of a topic, read once: again only for a question that goes further back."""
+    """The newest certificates of a topic, each depth read once."""
 
     def __init__(self, connection: Connection, topic: str) -> None:
         self.topic = topic
         self._connection = connection
-        self._reading: TopicSample | None = None
-        self._newest = 0.0
+        self._readings: dict[int, TopicSample] = {}
 
     async def read(self, newest: int | None) -> TopicSample:
-        """Return the parts of certificates and policy documents; whatever else is there takes no room.
+        """Return the newest parts of certificates and of policy documents; whatever else is there takes no room.
 
         Parameters
         ----------
         newest
-            How many of the newest offsets are looked at, at least; None for all.
+            How many of the newest offsets are looked at; None for all, which are not kept.
 
         Raises
         ------
@@ -97,12 +95,13 @@ class NewestCertificates:
         BrokerError
             If the brokers cannot be reached or refuse.
         """
-        wanted = inf if newest is None else newest
-        if self._reading is None or (wanted > self._newest and not self._reading.is_whole):
-            limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
-            self._reading = await sample_topic(self._connection, self.topic, limits, wanted=_is_part)
-            self._newest = wanted
-        return self._reading
+        if newest is not None and newest in self._readings:
+            return self._readings[newest]
+        limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
+        reading = await sample_topic(self._connection, self.topic, limits, wanted=_is_part)
+        if newest is not None:
+            self._readings[newest] = reading
+        return reading
 
 
 async def published_before(certificates: NewestCertificates, digest: str = "") -> Before | None:

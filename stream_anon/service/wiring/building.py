@@ -76,7 +76,7 @@ def build_worker(
     async def prepare() -> str | None:
         nonlocal permitted
         if not permitted:  # this also creates a ledger that was deleted while the worker ran
-            permit = await ask(connection, settings, policy, ledger)
+            permit = await ask(connection, settings, policy)
             worker.published_under(permit.revision)
             worker.expect(permit.unsampled)
             permitted = True

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import ReleaseLedger
 from stream_anon.settings.model import Settings
 
 
@@ -28,5 +27,5 @@ class Permit:
     unsampled: frozenset[str] = frozenset()
 
 
-AskPermit = Callable[[Connection, Settings, Policy, ReleaseLedger], Awaitable[Permit]]
+AskPermit = Callable[[Connection, Settings, Policy], Awaitable[Permit]]
 """Returns whether a worker may start, or raises; see `operations.starting.permission`."""

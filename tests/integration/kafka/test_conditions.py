@@ -12,17 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
-from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from stream_anon.adapters.kafka.bulk.record_kernels import HEAD_FIELDS
-from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.operations.starting.permission import permit_of
-from stream_anon.service.wiring.clients import connection_of
-from stream_anon.settings.loading import kafka_of, load_settings
-from stream_anon.settings.policy_file import build_policy
 from tests.support.service import (
     Stage,
     WorkerProcess,
@@ -192,31 +185,3 @@ async def test_records_carry_the_second_and_the_brokers_markers_of_their_transac
     assert all(time % 1000 == 0 for time in records)
     assert len(markers) > 5
     assert any(time % 1000 for time in markers)
-
-
-async def test_a_start_reads_certificates_and_ledger_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    await produce(stage, make_records(400, 1))
-    config = stage.config()
-    with WorkerProcess(config):
-        await wait_until_accounted(stage, 400)
-    settings = load_settings(config)
-    kafka, policy = kafka_of(settings), build_policy(settings, config)
-    consumers: list[str] = []
-    client = Connection.client
-
-    def counted(connection: Connection, kind: Any, purpose: str, **options: Any) -> Any:
-        if kind is AIOKafkaConsumer:
-            consumers.append(purpose)
-        return client(connection, kind, purpose, **options)
-
-    monkeypatch.setattr(Connection, "client", counted)
-    connection = connection_of(kafka)
-    ledger = KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output)
-    try:
-        await permit_of(connection, settings, policy, ledger)
-        await ledger.open()
-        assert await ledger.caught_up()
-    finally:
-        await ledger.discard()
-    # A reader of certificates alone, and one follower of the ledger, which reads its end by a consumer of its own.
-    assert (consumers.count("reader"), consumers.count("ledger-end")) == (1, 1)

@@ -321,6 +321,7 @@ class KafkaLedger:
         if consumer is None or tail is None or follower is None:
             raise BrokerError("the ledger is not connected")
         ours = TopicPartition(self._topic, _PARTITION)
+        end: int | None = None
         try:
             async with asyncio.timeout(self._connection.transaction_timeout * _UNCONTESTED):
                 end = sent.get((self._topic, _PARTITION))
@@ -332,7 +333,9 @@ class KafkaLedger:
                 raise_if_ended(follower, _FOLLOWING)
         except BrokerError:
             raise
-        except TimeoutError:
+        except TimeoutError as error:
+            if end is None:
+                raise broker_error("reading the ledger", error) from None
             undecided = "whether others have released the same records is not decided"
             raise BrokerError(f"{undecided}: {self._held_open()}", Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
-from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity
 from stream_anon.conditions import Condition
@@ -25,7 +24,7 @@ from stream_anon.operations.starting.conditions import (
     raise_if_forbidden,
     weighed,
 )
-from stream_anon.service.wiring.clients import connection_of
+from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import parse_settings, settings_of_run
 from stream_anon.settings.model import Settings
@@ -81,7 +80,8 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
         async def read(_: object) -> Any:
             if before == "unreadable":
                 raise TopicError("out.certificates: may not be read by this user")
-            return SimpleNamespace(values=lambda: iter([policy.digest.encode()] if before else []))
+            values = [policy.digest.encode()] if before else []
+            return SimpleNamespace(values=lambda: iter(values), is_whole=True)
 
         def certificate(_: object) -> Any:
             digest = policy.digest if before.startswith("same") else "sha256:of-another-policy"
@@ -94,7 +94,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
         kafka = settings.kafka
         assert kafka is not None
         certificates: Any = SimpleNamespace(read=read)
-        await raise_if_forbidden(connection_of(kafka), kafka, policy, certificates, NoLedger())
+        await raise_if_forbidden(connection_of(kafka), topics_of(kafka), kafka, policy, certificates)
         return looked
 
     return begin

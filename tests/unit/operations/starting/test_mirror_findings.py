@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import entry_of, key_of, place_of, value_of
+from stream_anon.adapters.kafka.ledger.tail import entry_of, key_of, value_of
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition
-from stream_anon.errors import BrokerError, Cause, LedgerMissing, TopicError, UnreadableRecords
+from stream_anon.errors import BrokerError, TopicError, UnreadableRecords
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.operations.starting import mirror_findings as module
 from stream_anon.operations.starting.mirror_findings import aliases, mirror_findings, unaligned
@@ -78,8 +78,7 @@ class Cluster:
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, topics: Mapping[str, list[tuple[bytes | None, bytes | None]]]
     ) -> None:
-        self.topics, self.unreadable, self.hostile = topics, "", ""
-        self.refused: Cause | None = None  # why the ledger cannot be read
+        self.topics, self.incomplete, self.unreadable, self.hostile = topics, False, "", ""
         monkeypatch.setattr(module, "read_topic", self._read)
         monkeypatch.setattr(module, "ask_topic_ids", self._ids)
         monkeypatch.setattr(module, "ClusterView", lambda _: SimpleNamespace(topics=self._names))
@@ -96,22 +95,11 @@ class Cluster:
         if topic == self.hostile:
             raise UnreadableRecords(topic, 0, 1, 2)
         records = [SimpleNamespace(key=key, value=value) for key, value in self.topics[topic]]
-        return TopicReading({0: records}, frozenset({0}), True)  # type: ignore[dict-item]
-
-    async def open(self) -> None:
-        if "out.ledger" not in self.topics:
-            raise LedgerMissing("the ledger out.ledger does not exist")
-        if self.refused is not None:
-            raise BrokerError("following the ledger", self.refused)
-
-    async def caught_up(self) -> Mapping[Place, LedgerEntry]:
-        ledger = dict(self.topics["out.ledger"])
-        return {place_of(key or b""): entry_of(value) for key, value in ledger.items() if value is not None}
+        return TopicReading({0: records}, frozenset({0}), not self.incomplete)  # type: ignore[dict-item]
 
     async def findings(self, *inputs: str) -> list[Finding]:
         topics = Topics(InputTopics(inputs, None), "out", "out.certificates", "out.dead-letters", "out.ledger")
-        ledger: Any = self
-        return await mirror_findings(Connection("nowhere:9", "g"), topics, inputs, ledger)
+        return await mirror_findings(Connection("nowhere:9", "g"), topics, inputs)
 
 
 def _held(entries: Mapping[Place, LedgerEntry | None]) -> list[tuple[bytes | None, bytes | None]]:
@@ -158,27 +146,17 @@ async def test_certificates_that_may_not_be_read_are_warned_of(monkeypatch: pyte
     assert (finding.severity, finding.place) == (Severity.WARNS, CERTIFICATES)
 
 
-async def test_what_nobody_can_read_is_not_taken_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("topic", [CERTIFICATES, "out.ledger"])
+async def test_what_nobody_can_read_is_not_taken_for_nothing(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be what says that records were released."""
     cluster = Cluster(monkeypatch, {CERTIFICATES: _certificates(P), "out.ledger": []})
-    cluster.hostile = CERTIFICATES
-    with pytest.raises(UnreadableRecords, match=CERTIFICATES):
+    cluster.hostile = topic
+    with pytest.raises(UnreadableRecords, match=topic):
         await cluster.findings("A.people")
 
 
-@pytest.mark.parametrize("cause", [Cause.UNREADABLE, Cause.OPEN_TRANSACTION])
-async def test_a_ledger_that_cannot_be_read_is_asked_again_where_it_decides(
-    cause: Cause, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_ledger_that_is_not_read_to_its_end_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(monkeypatch, {CERTIFICATES: _certificates(P), "out.ledger": []})
-    cluster.refused = cause
-    with pytest.raises(BrokerError, match=r"out\.ledger: could not be read"):
+    cluster.incomplete = True
+    with pytest.raises(BrokerError, match=r"out\.ledger"):
         await cluster.findings("A.people")
-    (finding,) = await cluster.findings("people")
-    assert (finding.severity, finding.place) == (Severity.WARNS, "out.ledger")
-
-
-async def test_a_ledger_that_may_not_be_read_is_another_condition(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster(monkeypatch, {"out.ledger": _held({P: _entry(5, "old", "A")})})
-    cluster.refused = Cause.PERMISSION
-    assert await cluster.findings("people") == []

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.errors import Refused, SettingsError, TopicError
 from stream_anon.operations.starting import permission
 from stream_anon.operations.starting.conditions import Sampled
@@ -60,7 +59,7 @@ async def _start(
     kafka = settings.kafka
     assert kafka is not None
     policy = build_policy(settings, Path("policy.yaml"))
-    return await permission.permit_of(connection_of(kafka), settings, policy, NoLedger())
+    return await permission.permit_of(connection_of(kafka), settings, policy)
 
 
 def _before(k: int, revision: int) -> Before:
@@ -151,5 +150,5 @@ async def test_a_field_is_expected_only_where_nothing_told_of_it_before(
     monkeypatch.setattr(permission, "raise_if_forbidden", asked)
     settings = _settings(*accepted)
     policy = build_policy(settings, Path("policy.yaml"))
-    permit = await permission.permit_of(connection_of(settings.kafka), settings, policy, NoLedger())
+    permit = await permission.permit_of(connection_of(settings.kafka), settings, policy)
     assert permit.unsampled == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,6 @@ import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample
 from stream_anon.errors import BrokerError, SettingsError
 from stream_anon.judging.findings import Severity
@@ -363,17 +363,8 @@ async def test_a_reading_that_was_cut_off_makes_no_older_policy_the_one_before(
     assert (before.policy, before.known) == (newer.digest, False)
 
 
-@pytest.mark.parametrize(
-    ("same", "far", "depths"),
-    [(True, 0, [2]), (False, 0, [2, 4]), (False, 3, [2, 4]), (False, 9, [2, 4, None])],
-    ids=["restarted", "changed", "document further back", "document at the start"],
-)
-async def test_a_start_reads_no_certificate_again_to_see_whether_a_sample_was_judged_before(
-    same: bool, far: int, depths: list[int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    policy = _policy(tmp_path, k=4)
-    parts = [_with_document(policy)] * 10
-    parts[len(parts) - far : len(parts) - far] = PolicyDocument.of(policy).parts()
+async def _started(policy: Policy, parts: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, bool]:
+    """Return how far back a start reads certificates, in turn, and whether it looks at a sample of the input."""
     reads, looks = list[int | None](), list[str]()
 
     async def sample_topic(_: Connection, topic: str, limits: Limits, **__: Any) -> TopicSample:
@@ -395,12 +386,34 @@ async def test_a_start_reads_no_certificate_again_to_see_whether_a_sample_was_ju
     for module in (rollout, conditions):
         monkeypatch.setattr(module, "NEWEST", (2, 4, None))
     given = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
-    settings: Any = SimpleNamespace(
-        kafka=KafkaSettings.model_validate(given), privacy=SimpleNamespace(accept_weaker="")
-    )
+    accepting = SimpleNamespace(accept_weaker=policy.digest)
+    settings: Any = SimpleNamespace(kafka=KafkaSettings.model_validate(given), privacy=accepting)
+    await permit_of(Connection("127.0.0.1:9", "g"), settings, policy)
+    return reads, bool(looks)
+
+
+@pytest.mark.parametrize(
+    ("same", "far", "depths"),
+    [(True, 0, [2]), (False, 0, [2, 4]), (False, 3, [2, 4]), (False, 9, [2, 4, None])],
+    ids=["restarted", "changed", "document further back", "document at the start"],
+)
+async def test_a_start_reads_no_certificate_again_to_see_whether_a_sample_was_judged_before(
+    same: bool, far: int, depths: list[int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = _policy(tmp_path, k=4)
+    parts = [_with_document(policy)] * 10
+    parts[len(parts) - far : len(parts) - far] = PolicyDocument.of(policy).parts()
     started = policy if same else _policy(tmp_path, k=5)
-    await permit_of(Connection("127.0.0.1:9", "g"), settings, started, NoLedger())
-    assert (reads, looks) == (depths, [] if same else ["sample"])
+    assert await _started(started, parts, monkeypatch) == (depths, not same)
+
+
+async def test_a_sample_that_was_judged_long_ago_is_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again, between = _policy(tmp_path, k=5), _policy(tmp_path, k=4)
+    long_ago = [*PolicyDocument.of(again).parts(), _with_document(again), *PolicyDocument.of(between).parts()]
+    parts = [*long_ago, *[_with_document(between)] * 5]
+    assert await _started(again, parts, monkeypatch) == ([2, 4, None], True)
 
 
 def test_a_certificate_of_another_release_is_not_passed_over_as_if_it_were_none(tmp_path: Path) -> None:
