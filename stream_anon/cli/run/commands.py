@@ -13,7 +13,6 @@ from stream_anon.cli.app import (
     Config,
     OverriddenEngine,
     OverriddenK,
-    OverriddenMaxRecords,
     OverriddenSeed,
     StandardFormat,
     app,
@@ -98,7 +97,16 @@ def anonymize_file(
         ),
     ] = None,
     k: OverriddenK = None,
-    max_records: OverriddenMaxRecords = None,
+    by_arrival: Annotated[
+        bool,
+        typer.Option(
+            "--by-arrival",
+            help="Close a window at each window.max_records in the order of the input, as in a stream: loses more.",
+        ),
+    ] = False,
+    max_records: Annotated[
+        int | None, typer.Option("--max-records", metavar="N", help="--by-arrival, with windows of N records.")
+    ] = None,
     engine: OverriddenEngine = None,
     seed: OverriddenSeed = None,
     method: Annotated[
@@ -146,7 +154,7 @@ def anonymize_file(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Put a file through the engine, window after window.
+    """Put a file through the engine as one table: what fits into one window in memory is one.
 
     What `check --input` forbids it refuses, unless --accept-risk names it.
     """
@@ -157,7 +165,8 @@ def anonymize_file(
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
     if draws_key is not None:
         overrides["engine"] = {**overrides.get("engine", {}), "draws_key_file": str(draws_key.absolute())}
-    names = FileNames(files[0], files[1], certificates, rejects, sensitive_table)
+    windows = by_arrival or max_records is not None
+    names = FileNames(files[0], files[1], certificates, rejects, sensitive_table, windows)
     job = file_job(config, overrides, names, max_rejected, standard, accept_risk or (), fresh=fresh_draws)
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:
