@@ -65,6 +65,18 @@ def test_output_report_and_certificates_agree(tmp_path: Path, monkeypatch: pytes
     assert all(c["asked"]["k"] == 4 for c in certificates)
 
 
+@pytest.mark.parametrize(
+    ("options", "windows"), [((), 1), (("--by-arrival",), 3), (("--max-records", 60), 2)], ids=str
+)
+def test_a_file_is_one_window_unless_windows_by_arrival_are_asked_for(
+    options: tuple[object, ...], windows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, report = write_json_lines(tmp_path / "in.jsonl", people(120)), tmp_path / "r.json"
+    policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--report", report, *options) == 0
+    assert json.loads(report.read_text())["windows"] == windows
+
+
 def test_csv_loses_no_record_and_publishes_no_small_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = write_policy(tmp_path)
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
