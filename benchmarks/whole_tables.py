@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -65,12 +64,12 @@ def once(way: str, data: Path, source: Path, window: int, fit: int) -> dict[str,
     start = process_time()
     report = job.run(lambda _: None)
     seconds = process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    status = Path("/proc/self/status").read_text()
     return {
         "loss": report.gcp,
         "rate": round(report.released / seconds),
         "engine_rate": round(report.released / report.seconds),
-        "mebibytes": peak,
+        "mebibytes": int(status.partition("VmHWM:")[2].split()[0]) // 1024,
     }
 
 

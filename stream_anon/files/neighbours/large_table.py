@@ -94,7 +94,7 @@ class LargeTable(Anonymization):
         fit: int | None = None,
     ) -> None:
         super().__init__(policy, accept_risks=accept_risks, key=key)
-        self._accept, self._key, self._fit = accept_risks, key, fit
+        self._key, self._fit = key, fit
         self._held: list[CodedBatch] = []
         self._count = 0
         self._runs: SortedRuns | None = None

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import stat
+import subprocess
+import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -24,8 +28,10 @@ from stream_anon.files.neighbours.large_table import LargeTable
 from stream_anon.files.whole_table import whole
 from stream_anon.formats.json.codec import JsonCodec
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
+from tests.support.data import ROOT
 from tests.support.effort import examples
 from tests.support.policies import people, write_json_lines, write_policy
 
@@ -197,6 +203,43 @@ def test_what_windows_of_neighbours_cannot_keep_is_refused(
     assert released(policy, numbered(60), fit=100)[0].release.released > 0
     with pytest.raises(InputError, match=rf"{needed}.*--by-arrival"):
         released(policy, numbered(120), fit=100)
+
+
+def test_a_table_of_too_few_people_releases_nobody(policy: Policy) -> None:
+    records = [{**record, "person": "p"} for record in numbered(100)]
+    certified, found = released(policy, records, fit=40)
+    assert found == []
+    assert certified.release.suppressed == {Suppression.OVER_LIMIT: 96, Suppression.SHORTFALL: 4}
+
+
+_STOPPED = """
+import sys
+from stream_anon.cli import main
+from stream_anon.files.neighbours import large_table
+large_table.rows_that_fit = lambda *_: 40
+sys.argv = ["stream-anon", "anonymize", "-c", sys.argv[1], "-", sys.argv[2]]
+main.main()
+"""
+
+
+@pytest.mark.soak
+def test_a_stopped_run_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    command = [sys.executable, "-c", _STOPPED, str(write_policy(tmp_path)), str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "TMPDIR": str(place)}, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write(b"".join(json.dumps(record).encode() + b"\n" for record in people(200)))
+        running.stdin.flush()
+        until = time.monotonic() + 120
+        while not list(place.glob("stream-anon-*/*")) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert list(place.glob("stream-anon-*/*"))
+        running.terminate()
+        assert running.wait(60) == 130
+    assert list(place.glob("stream-anon-*")) == []
 
 
 def test_an_empty_table_has_no_release(policy: Policy) -> None:
