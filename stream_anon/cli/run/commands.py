@@ -101,7 +101,7 @@ def anonymize_file(
         bool,
         typer.Option(
             "--by-arrival",
-            help="Close a window at each window.max_records in the order of the input, as in a stream: loses more.",
+            help="Take windows of window.max_records in the order of the input, as a stream does: this loses more.",
         ),
     ] = False,
     max_records: Annotated[
@@ -154,7 +154,7 @@ def anonymize_file(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Put a file through the engine as one table: what fits into one window in memory is one.
+    """Release a file as one table, whatever its size: what memory does not hold goes by way of the disk.
 
     What `check --input` forbids it refuses, unless --accept-risk names it.
     """
