@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_MOUNTED = Path("/sys/fs/cgroup")
-_OWN = Path("/proc/self/cgroup")
+from stream_anon.adapters.control_group import MOUNTED, OWN, group_path
+
 _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}  # of version 2, and of version 1
 
 
-def throttled_seconds(mounted: Path = _MOUNTED, own: Path = _OWN) -> float:
+def throttled_seconds(mounted: Path = MOUNTED, own: Path = OWN) -> float:
     """Return how long all processes of our control group were held back; 0 without a limit, or if it is not told.
 
     The time is added up over processors, so it may grow faster than the clock.
     """
-    for file in (mounted / _path(own) / "cpu.stat", mounted / "cpu.stat", mounted / "cpu" / "cpu.stat"):
+    for file in (mounted / group_path(own) / "cpu.stat", mounted / "cpu.stat", mounted / "cpu" / "cpu.stat"):
         try:
             lines = file.read_text(encoding="ascii").splitlines()
         except (OSError, UnicodeDecodeError):
@@ -29,12 +29,3 @@ def throttled_seconds(mounted: Path = _MOUNTED, own: Path = _OWN) -> float:
             if name in _UNITS and value.strip().isdigit():
                 return int(value) * _UNITS[name]
     return 0.0
-
-
-def _path(own: Path) -> str:
-    """Return the path of our group of version 2 below the mount; empty if it is not told."""
-    try:
-        lines = own.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")

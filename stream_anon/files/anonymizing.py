@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
@@ -43,12 +45,19 @@ class CertifiedRelease:
         Its parts as JSON.
     seconds
         Time the engine took to fill and close the window, without reading and writing.
+    heaps
+        Where memory does not hold the released rows: gives them in pieces, once. `release` has none of them then.
     """
 
     batch: str
     release: Release
     certificate: list[bytes]
     seconds: float
+    heaps: Iterator[Release] | None = None
+
+    def written(self) -> Iterator[Release]:
+        """Yield what is to be written, in order; call it once."""
+        yield from (self.release,) if self.heaps is None else self.heaps
 
 
 class Anonymization:
@@ -147,12 +156,18 @@ class Anonymization:
 
     def _certified(self, window: SealedWindow, filling: float) -> CertifiedRelease:
         start = self._clock.monotonic()
+        release = self._closer.release(*self._drawn(window))
+        return self._certificate(release, filling + self._clock.monotonic() - start)
+
+    def _drawn(self, window: SealedWindow) -> tuple[SealedWindow, np.random.Generator]:
+        """Return a window, in an order of its own if there is a key, and draws for its close."""
         if self._keyed is None:
-            shuffle = fresh_draws()
-        else:
-            window, shuffle, _ = self._keyed.turned(window)
-        release = self._closer.release(window, shuffle)
-        seconds = filling + self._clock.monotonic() - start
+            return window, fresh_draws()
+        return self._keyed.turned(window)[:2]
+
+    def _certificate(
+        self, release: Release, seconds: float, heaps: Iterator[Release] | None = None
+    ) -> CertifiedRelease:
         closed = self._clock.wall()
         frame = CertificateFrame(
             batch=secrets.token_hex(16),
@@ -167,7 +182,7 @@ class Anonymization:
         )
         parts = certificate_parts(release, self._policy, frame)
         self._previous, self._opened = certificate_digest(parts), closed
-        return CertifiedRelease(frame.batch, release, parts, seconds)
+        return CertifiedRelease(frame.batch, release, parts, seconds, heaps)
 
 
 def _iso(wall: float) -> str:

@@ -60,6 +60,7 @@ def anonymize_frame(
     flat: bool = False,
     accept_risks: Collection[str] = (),
     draws_key: bytes | None = None,
+    by_arrival: bool = False,
 ) -> Frame: ...
 @overload
 def anonymize_frame(
@@ -70,6 +71,7 @@ def anonymize_frame(
     flat: bool = False,
     accept_risks: Collection[str] = (),
     draws_key: bytes | None = None,
+    by_arrival: bool = False,
 ) -> FrameRelease[Frame]: ...
 def anonymize_frame(
     frame: Frame,
@@ -79,11 +81,11 @@ def anonymize_frame(
     flat: bool = False,
     accept_risks: Collection[str] = (),
     draws_key: bytes | None = None,
+    by_arrival: bool = False,
 ) -> Any:
     """Return the released records of a frame as a frame of the same library.
 
-    Rows are taken in order, window after window, or as one table if the policy names a method. Released rows stand
-    in random order within their window. Suppressed ones are left out.
+    Released rows stand in random order. Suppressed ones are left out.
 
     Parameters
     ----------
@@ -103,6 +105,9 @@ def anonymize_frame(
         A secret of 16 bytes or more, such as `secrets.token_bytes(32)`, to be kept. By it the same windows, with
         their rows in any order, give the same releases. Without it each call draws anew, and who compares two
         releases of the same rows learns more than one tells.
+    by_arrival
+        Whether rows are taken in windows of `window.max_records` in their order, as in a stream, and not as one
+        table: this loses more. Released rows stand in random order within their window then.
 
     Raises
     ------
@@ -140,7 +145,9 @@ def anonymize_frame(
     if rejects == "raise":
         _refuse(told, names, batches)
     report = FileReport(policy.maker, tuple(names), tuple(shield.attributes for shield in policy.shields))
-    anonymization = anonymization_of(policy, accept_risks=conditions_of(accept_risks), key=key)
+    anonymization = anonymization_of(
+        policy, accept_risks=conditions_of(accept_risks), key=key, by_arrival=by_arrival
+    )
     releases = [certified for batch in batches for certified in anonymization.add(batch)]
     releases += anonymization.close()
     for certified in releases:
@@ -150,7 +157,9 @@ def anonymize_frame(
     if isinstance(anonymization, TableAnonymization):
         for text in anonymization.warnings:
             warnings.warn(text, stacklevel=2)
-    released = in_kind(tables.joined(tables.table(certified.release) for certified in releases), frame)
+    released = in_kind(
+        tables.joined(tables.table(release) for certified in releases for release in certified.written()), frame
+    )
     if rejects == "return":
         return FrameRelease(released, in_kind(_told(told, names), frame), report)
     if many_suppressed(report):

@@ -1,4 +1,4 @@
-"""Put a file through the engine: read, anonymize window after window, write, report."""
+"""Put a file through the engine: read, anonymize, write, report."""
 
 from __future__ import annotations
 
@@ -170,6 +170,8 @@ class FileJob:
         How the records are judged before the output gets its name.
     key
         What draws follow from, so that the same file is released the same way; without it each run draws anew.
+    by_arrival
+        Whether windows close by count, as in a stream; see `anonymization_of`.
     """
 
     policy: Policy
@@ -182,6 +184,7 @@ class FileJob:
     holder: Holder | None = None
     judging: Judging = field(default_factory=Judging)
     key: DrawsKey | None = None
+    by_arrival: bool = False
 
     def __post_init__(self) -> None:
         names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
@@ -210,7 +213,9 @@ class FileJob:
     def _anonymization(self, policy: Policy) -> Anonymization:
         if policy.method is None:
             compile_in_two(warm_up_first_half, warm_up_second_half, policy)
-        return anonymization_of(policy, self.holder, self.judging.accept_risks, self.key)
+        return anonymization_of(
+            policy, self.holder, self.judging.accept_risks, self.key, by_arrival=self.by_arrival
+        )
 
     def _judge(self, anonymization: Anonymization, output: NewFile) -> None:
         """Raise Refused if the records that came so far must not be released."""
@@ -262,7 +267,8 @@ class FileJob:
                     batches = _batches(reader, told, progress)
                     for certified in self._releases(anonymization, batches, output):
                         report.add(certified)
-                        writer.write(certified.release)
+                        for release in certified.written():
+                            writer.write(release)
                         if proof is not None:
                             proof.file.writelines(part + b"\n" for part in certified.certificate)
                     if self.judging.when is When.IF_RELEASED and report.released:

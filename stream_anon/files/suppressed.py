@@ -7,10 +7,10 @@ from stream_anon.microdata.release import Suppression
 
 MANY = 0.05  # of the records; more are warned of
 _ADVICE = {
-    Suppression.SHORTFALL: "a window has too few individuals or sensitive values for one class: make windows "
-    "larger (window.max_records), or ask for less (privacy)",
-    Suppression.UNPLACED: "no class was found for them: make windows larger (window.max_records), or ask for less "
-    "(privacy)",
+    Suppression.SHORTFALL: "a window has too few individuals or sensitive values for one class: ask for less "
+    "(privacy), or, if windows were taken by arrival, make them larger (window.max_records)",
+    Suppression.UNPLACED: "no class was found for them: ask for less (privacy), or, if windows were taken by "
+    "arrival, make them larger (window.max_records)",
     Suppression.MAX_LEVEL: "their class would need a higher level than max_level allows",
     Suppression.SHIELD: "too few individuals share their values of a shield's attributes",
     Suppression.MAX_SUPPRESSED: "their window would have suppressed more than privacy.max_suppressed",

@@ -1,4 +1,4 @@
-"""Anonymize a file as one table, by the classic method that its policy names."""
+"""Anonymize a file as one table: by the policy's engine, or by the classic method that it names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
+from stream_anon.files.neighbours.large_table import LargeTable
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.policy import Policy
@@ -27,8 +28,12 @@ def anonymization_of(
     holder: Holder | None = None,
     accept_risks: Collection[Condition] = (),
     key: DrawsKey | None = None,
+    *,
+    by_arrival: bool = False,
 ) -> Anonymization:
     """Return what anonymizes one input by the policy's method or, if it names none, by its engine.
+
+    All records of an input are one table. Engine `k-forest` takes few records at once: it has windows by arrival.
 
     Parameters
     ----------
@@ -36,9 +41,13 @@ def anonymization_of(
         Decides what a method leaves to the data's holder.
     key
         What draws follow from; see `Anonymization`.
+    by_arrival
+        Whether an engine closes a window whenever `window.max_records` have come. A method never does.
     """
     if policy.method is None:
-        return Anonymization(policy, accept_risks=accept_risks, key=key)
+        if by_arrival or policy.engine.name == "k-forest":
+            return Anonymization(policy, accept_risks=accept_risks, key=key)
+        return LargeTable(whole(policy), accept_risks=accept_risks, key=key)
     return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks, key=key)
 
 

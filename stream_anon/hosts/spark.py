@@ -50,8 +50,8 @@ def released_batches(
 ) -> Callable[[Any, int], StoredRelease]:
     """Return what `foreachBatch` calls: it releases a micro-batch as `FOLDER/batch=ID`, once.
 
-    The micro-batch is collected in the driver and released window after window; its last window closes with it. If
-    Spark repeats a micro-batch, nothing is anonymized again, and the release that is there is returned.
+    The micro-batch is collected in the driver and released as one table. If Spark repeats a micro-batch, nothing is
+    anonymized again, and the release that is there is returned.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def release_dataframe(
 ) -> list[StoredRelease]:
     """Release the rows of a batch DataFrame as `FOLDER/part=NUMBER`, each group in a task of its own.
 
-    All rows of an individual go to one group, which is anonymized window after window: k holds in each window of
-    each group. The folder appears when all groups are whole. A task that Spark repeats or runs twice makes no
-    second release. It computes at once, and gives no lazy DataFrame, which each action would anonymize anew.
+    All rows of an individual go to one group, which is anonymized as one table: k holds in each group. The folder
+    appears when all groups are whole. A task that Spark repeats or runs twice makes no second release. It computes
+    at once, and gives no lazy DataFrame, which each action would anonymize anew.
 
     Before the first task a sample of the rows, drawn from all of them, is judged by the conditions of
     `stream-anon check`.

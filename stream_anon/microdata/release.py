@@ -69,6 +69,18 @@ class Classes:
     def __len__(self) -> int:
         return len(self.records)
 
+    def take(self, chosen: NDArray[np.int64]) -> Classes:
+        """Return the classes of these numbers, in that order."""
+        values = [list(map(own.__getitem__, chosen.tolist())) for own in self.values]
+        return Classes(
+            self.low[:, chosen],
+            self.high[:, chosen],
+            values,
+            self.records[chosen],
+            self.individuals[chosen],
+            self.ncp[:, chosen],
+        )
+
     @classmethod
     def none(cls, quasi_identifiers: int) -> Classes:
         """Return no classes."""

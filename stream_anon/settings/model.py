@@ -34,6 +34,11 @@ class WindowSettings(Section):
     ] = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`.
 
+`stream-anon anonymize` and `anonymize_frame` take a file or a frame as one table: of this section, only
+`max_records_per_individual` has a say there, and it counts over the whole table. With `--by-arrival`
+(`by_arrival=True`) a window closes whenever `max_records` have come, as in a stream. Engine `k-forest` has no other
+windows.
+
 `shortfall: hold` lets an overdue window wait for people: for `least_people`, or for as many as a class needs at
 least, which is `k`, that of the largest shield, or `distinct_l`. This breaks the bound of `max_delay` on purpose.
 It waits for nothing else: a window of enough people that misses a sensitive value is suppressed whole when it is

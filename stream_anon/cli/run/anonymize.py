@@ -48,13 +48,14 @@ class Explain(StrEnum):
 
 @dataclass(frozen=True)
 class FileNames:
-    """The files of a run; `sensitive` is the second table of anatomy."""
+    """The files of a run; `sensitive` is the second table of anatomy, `by_arrival` as in `FileJob`."""
 
     source: str
     target: str
     certificates: Path | None = None
     rejects: Path | None = None
     sensitive: str | None = None
+    by_arrival: bool = False
 
 
 def file_job(
@@ -88,7 +89,8 @@ def file_job(
     else:
         if names.sensitive is not None:
             raise SettingsError("--sensitive-table", "is for method: anatomy only")
-        job = FileJob(policy, source, target, names.certificates, names.rejects, most, standard, judging=judging)
+        files = source, target, names.certificates, names.rejects
+        job = FileJob(policy, *files, most, standard, judging=judging, by_arrival=names.by_arrival)
     return replace(job, key=key_of_draws(config, settings, fresh=fresh))
 
 

@@ -13,7 +13,6 @@ from stream_anon.cli.app import (
     Config,
     OverriddenEngine,
     OverriddenK,
-    OverriddenMaxRecords,
     OverriddenSeed,
     StandardFormat,
     app,
@@ -92,7 +91,16 @@ def anonymize_file(
     ],
     config: Config,
     k: OverriddenK = None,
-    max_records: OverriddenMaxRecords = None,
+    by_arrival: Annotated[
+        bool,
+        typer.Option(
+            "--by-arrival",
+            help="Take windows of window.max_records in the order of the input, as a stream does: this loses more.",
+        ),
+    ] = False,
+    max_records: Annotated[
+        int | None, typer.Option("--max-records", metavar="N", help="--by-arrival, with windows of N records.")
+    ] = None,
     engine: OverriddenEngine = None,
     seed: OverriddenSeed = None,
     method: Annotated[
@@ -148,7 +156,7 @@ def anonymize_file(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Anonymize a file, window after window.
+    """Release a file as one table, whatever its size: what memory does not hold goes by way of the disk.
 
     A condition that `check --input` reports forbids it, unless --accept-risk names the condition.
     """
@@ -157,7 +165,8 @@ def anonymize_file(
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
     if draws_key is not None:
         overrides["engine"] = {**overrides.get("engine", {}), "draws_key_file": str(draws_key.absolute())}
-    names = FileNames(source, target, certificates, rejects, sensitive_table)
+    windows = by_arrival or max_records is not None
+    names = FileNames(source, target, certificates, rejects, sensitive_table, windows)
     job = file_job(config, overrides, names, max_rejected, standard, accept_risk or (), fresh=fresh_draws)
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:

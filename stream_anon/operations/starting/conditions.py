@@ -178,7 +178,7 @@ async def _judged_before(certificates: NewestCertificates, policy: Policy, kafka
     """Return whether records were released under this policy, while no more risks were accepted than now.
 
     Only the newest certificates tell it: since one that lies far back the input may have changed. A window without
-    a released record proves nothing, as its records may have been the first that came; nor does what nobody can read.
+    a released record proves nothing: its records may have been the first. Nor does what nobody can read.
     """
     for newest in NEWEST[:-1]:
         try:

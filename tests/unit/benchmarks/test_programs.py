@@ -31,6 +31,7 @@ from tests.support.data import ROOT, shared_data
         "formats.py --records 2000 --repeats 1",
         "frames.py --records 2000 --repeats 1",
         "throughput.py --windows 1000 --workers 1 --repeats 1",
+        "whole_tables.py --records 4000 --window 1000",
     ],
 )
 def test_every_benchmark_runs(command: str) -> None:

@@ -181,7 +181,7 @@ import re, sys
 from pathlib import Path
 from stream_anon.files.job import FileJob
 from stream_anon.settings.policy_file import load_policy
-report = FileJob(load_policy(Path(sys.argv[1])), sys.argv[2], sys.argv[3]).run(lambda _: None)
+report = FileJob(load_policy(Path(sys.argv[1])), sys.argv[2], sys.argv[3], by_arrival=True).run(lambda _: None)
 status = Path("/proc/self/status").read_text()
 print(report.released, int(re.search("VmHWM:[^0-9]*([0-9]+)", status)[1]) // 1024)
 """
@@ -189,7 +189,7 @@ print(report.released, int(re.search("VmHWM:[^0-9]*([0-9]+)", status)[1]) // 102
 
 @pytest.mark.soak
 @pytest.mark.slow
-def test_memory_does_not_grow_with_a_parquet_file(tmp_path: Path) -> None:
+def test_by_arrival_memory_does_not_grow_with_a_parquet_file(tmp_path: Path) -> None:
     """Eight times the rows, all of them in one row group, with a text in each that no other row has."""
     policy = write_policy(tmp_path, **MONDRIAN, window={"max_records": 2000})
     most = []

@@ -117,7 +117,7 @@ def test_standard_output_is_judged_window_by_window_once_a_sample_has_passed(
     policy = write_policy(tmp_path)
     records = [{**record, "visits": place if place >= 20_000 else 1} for place, record in enumerate(people(30_000))]
     source = write_json_lines(tmp_path / "in.jsonl", records)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, "-") == 1
+    assert run(monkeypatch, "anonymize", "-c", policy, source, "-", "--by-arrival") == 1
     said = capfdbinary.readouterr()
     rare = [line for line in said.out.splitlines() if json.loads(line)["visits"] != 1]
     assert said.out

@@ -43,7 +43,7 @@ def adult(tmp_path: Path) -> Path:
 def _anonymized(monkeypatch: pytest.MonkeyPatch, policy: Path, source: Path) -> tuple[dict[str, Any], Path, Path]:
     """Return the report, the released records and the certificates."""
     report, target, proof = (policy.parent / name for name in ("report.json", "out.jsonl", "proof.jsonl"))
-    options = ("--certificates", proof, "--report", report, "--max-rejected", "50%")
+    options = ("--certificates", proof, "--report", report, "--max-rejected", "50%", "--by-arrival")
     assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
     told: dict[str, Any] = json.loads(report.read_text())
     return told, target, proof

@@ -81,7 +81,9 @@ def _released(policy: Path, name: str) -> tuple[Path, Path]:
     folder = policy.parent
     output, certificates = folder / name, folder / "certificates.jsonl"
     judging = Judging((), When.NEVER)
-    job = FileJob(load_policy(policy), str(folder / "in.jsonl"), str(output), certificates, judging=judging)
+    job = FileJob(
+        load_policy(policy), str(folder / "in.jsonl"), str(output), certificates, judging=judging, by_arrival=True
+    )
     assert job.run(lambda _: None).written
     return output, certificates
 

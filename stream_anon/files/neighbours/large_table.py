@@ -1,0 +1,212 @@
+"""Anonymize a table of any size as one: in one window where memory holds it, else in windows of neighbours.
+
+::
+
+    input ──▶ held ──▶ one window                                            it fits
+                │
+                └──▶ runs, sorted along a learned line ──▶ windows of neighbours ──▶ heaps, shuffled ──▶ output
+"""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Collection, Iterator
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+
+from stream_anon.adapters.control_group import free_memory
+from stream_anon.adapters.entropy import fresh_draws
+from stream_anon.clustering.forest.ordering.digits import Digits
+from stream_anon.clustering.forest.ordering.order import key_table
+from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
+from stream_anon.conditions import Condition
+from stream_anon.engine.closing import missing_by_name
+from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.engine.people import Numbering
+from stream_anon.engine.window import missing_counts
+from stream_anon.errors import InputError
+from stream_anon.files.anonymizing import SOURCE, Anonymization, CertifiedRelease
+from stream_anon.files.neighbours.scattered import Scattered
+from stream_anon.files.neighbours.sorted_runs import SortedRuns
+from stream_anon.files.neighbours.united import UnitedClasses, within_bound
+from stream_anon.files.neighbours.windows import NeighbourWindows
+from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.payload import taken
+from stream_anon.microdata.policy import EVERY_RECORD, MOST_RECORDS, LearnedOrder, Policy
+from stream_anon.microdata.release import Classes, InputRange, Release, Suppression, release_without_window
+from stream_anon.privacy.costs.objective import objective
+from stream_anon.privacy.criteria import Criteria
+
+_SHARE = 0.5  # of the free memory, for one window
+_TIMES = 8  # what a row takes while its window closes, against its bytes on the disk: 7 were measured
+_LEARNED = 100_000  # rows that the line is learned from
+
+
+def rows_that_fit(batch: CodedBatch, memory: int) -> int:
+    """Return how many rows like those of a batch one window may have in so many bytes of memory."""
+    row = len(pickle.dumps(batch)) / len(batch)
+    return min(MOST_RECORDS, int(memory * _SHARE / (_TIMES * row)))
+
+
+def needs_one_window(policy: Policy) -> str:
+    """Return what a policy asks that windows of neighbours cannot keep; empty if there is nothing.
+
+    Frequencies are compared with those of a window, and neighbours are more alike than a table. A shield's group
+    and the digest of a class may have rows of several windows.
+    """
+    criteria = Criteria.of(policy)
+    if any(asked.asks for asked in criteria.asked) or any(attribute.many for attribute in policy.diverse):
+        return "criteria of frequencies, and lists of sensitive values,"
+    if policy.shields:
+        return "shields"
+    return "digests" if policy.digest_key is not None else ""
+
+
+class LargeTable(Anonymization):
+    """One pass over one input, which is released as a whole when it has been read.
+
+    Parameters
+    ----------
+    policy
+        Its window only bounds the records of an individual, and must have room for `MOST_RECORDS`.
+    fit
+        How many rows one window may have; by default as many as half of the free memory holds.
+
+    Notes
+    -----
+    A larger table takes memory for a window of half of these rows, and besides up to 60 bytes a record and those of
+    the certificate. Its rows are on the disk, in a folder that only its owner may read. It is gone when the output
+    is written or this object ends; a process that is killed at once leaves it.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        accept_risks: Collection[Condition] = (),
+        key: DrawsKey | None = None,
+        fit: int | None = None,
+    ) -> None:
+        super().__init__(policy, accept_risks=accept_risks, key=key)
+        self._key, self._fit = key, fit
+        self._held: list[CodedBatch] = []
+        self._count = 0
+        self._runs: SortedRuns | None = None
+        self._people = Numbering(policy.window.max_records_per_individual)
+        self._rejects: list[Rejects] = []
+        self._suppressed: Counter[Suppression] = Counter()
+        self._missing = np.zeros(len(policy.quasi_identifiers) + len(policy.passed), np.int64)
+        self._end = 0
+
+    def add(self, batch: CodedBatch, *, counted: bool = False) -> Iterator[CertifiedRelease]:
+        """Take a batch of source 0; yield nothing: the table is not whole yet.
+
+        Raises
+        ------
+        InputError
+            If memory does not hold the table, and its policy needs it as one window.
+        """
+        if not counted:
+            self._tally.add(batch)
+        self._held.append(batch)
+        self._count += len(batch)
+        if self._fit is None and len(batch):
+            self._fit = max(rows_that_fit(batch, free_memory()), self._policy.crowd * 20)
+        if self._count > (self._fit or 0):
+            self._spill()
+        yield from ()
+
+    def close(self) -> Iterator[CertifiedRelease]:
+        """Release the table; yield nothing if it is empty."""
+        if self._runs is None:
+            while self._held:  # one after the other: what a window has taken is not held twice
+                yield from super().add(self._held.pop(0), counted=True)
+            yield from super().close()
+            return
+        self._spill()
+        yield self._of_neighbours(self._runs)
+
+    # -- a table that does not fit ---------------------------------------------------------------------------
+
+    def _spill(self) -> None:
+        """Write what is held to the disk."""
+        if not self._held:
+            return
+        batch = CodedBatch.concatenate(self._held)
+        self._held, self._count = [], 0
+        if self._runs is None:
+            self._begin(batch)
+        assert self._runs is not None  # noqa: S101 - it was begun
+        ends = (int(part.max()) + 1 for part in (batch.offsets, batch.rejects.offsets) if len(part))
+        self._end = max(self._end, *ends, 0)
+        self._rejects.append(batch.rejects)
+        if self._policy.individual != EVERY_RECORD:
+            batch = self._within_limit(batch)
+        self._runs.add(batch)
+
+    def _begin(self, batch: CodedBatch) -> None:
+        """Open the folder, and learn the line from the first rows."""
+        needed = needs_one_window(self._policy)
+        if needed:
+            raise InputError(
+                f"the table does not fit into memory as one window, which {needed} need: give more memory, or take "
+                "windows in the order of the input (--by-arrival)"
+            )
+        self._folder = Path(tempfile.mkdtemp(prefix="stream-anon-"))  # for its owner only
+        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        own = self._policy.quasi_identifiers
+        engine = self._policy.engine
+        chosen = self._draws(b"line").choice(len(batch), min(len(batch), _LEARNED), replace=False)
+        model = objective(own, engine.loss, engine.labels)
+        codes = np.ascontiguousarray(batch.codes[:, chosen])
+        self._order: LearnedOrder = engine.order or learned_from(
+            codes, own, model, self._policy.crowd, engine.seed or 0
+        )
+        self._runs = SortedRuns(self._folder, key_table(Digits.of(own), order_of(self._order, own)))
+
+    def _draws(self, purpose: bytes, content: bytes = b"") -> np.random.Generator:
+        return fresh_draws() if self._key is None else self._key.draws(purpose, content)
+
+    def _within_limit(self, batch: CodedBatch) -> CodedBatch:
+        """Return the rows that are within their individual's limit, which counts over the whole table."""
+        kept = self._people.number(batch.individuals) >= 0
+        if not kept.all():
+            over = batch.take(np.flatnonzero(~kept))
+            self._suppressed[Suppression.OVER_LIMIT] += len(over)
+            self._missing += missing_counts(self._policy, over.codes, over.payload)
+            batch = batch.take(np.flatnonzero(kept))
+        return batch
+
+    def _of_neighbours(self, runs: SortedRuns) -> CertifiedRelease:
+        start, policy = self._clock.monotonic(), self._policy
+        count = max(2, ceil(2 * len(runs) / (self._fit or 1)))
+        scattered = Scattered(self._folder, count, self._draws(b"heaps", runs.content()))
+        windows, united = NeighbourWindows(policy, self._order, self._key), UnitedClasses()
+        for batch in runs.stretches(count):
+            release, people = windows.release(batch)
+            classes = united.add(release, None if policy.individual == EVERY_RECORD else people)
+            scattered.add(classes, taken(release.payload, release.order))
+        missing = Counter(missing_by_name(policy, self._missing))
+        ranges = (InputRange(SOURCE, 0, self._end),)
+        release = united.release(self._suppressed, missing, Rejects.concatenate(self._rejects), ranges)
+        release = within_bound(release, policy)
+        heaps = self._heaps(scattered, release.classes) if release.released else iter(())
+        return self._certificate(release, self._clock.monotonic() - start, heaps)
+
+    def _heaps(self, scattered: Scattered, classes: Classes) -> Iterator[Release]:
+        """Yield the released rows in random order; the folder is gone afterwards."""
+        try:
+            for heap in scattered.heaps():
+                used, own = np.unique(heap.classes, return_inverse=True)
+                order = np.arange(len(own), dtype=np.int64)
+                yield release_without_window(
+                    classes.take(used.astype(np.int64)), own.astype(np.int32), heap.payload, order
+                )
+        finally:
+            self._remove()

@@ -1,0 +1,94 @@
+"""A table sorted along a line: runs on the disk, of which stretches of neighbours are read.
+
+::
+
+    run 0   ───┤ 1 ├──────┤ 2 ├──┤ 3 ├───      each sorted by key
+    run 1   ─┤  1  ├───┤  2  ├─┤   3   ├─      a stretch: what lies between two ranks of all keys
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.clustering.forest.ordering.order import KeyTable, ascending, line_keys
+from stream_anon.files.neighbours.pieces import Pieces
+from stream_anon.microdata.batch import CodedBatch
+
+_PIECE = 4096  # rows that are read together
+
+
+class SortedRuns:
+    """Rows of a table on the disk; 8 bytes of each, its place on the line, stay in memory.
+
+    Parameters
+    ----------
+    folder
+        For the files.
+    table
+        The line.
+    """
+
+    def __init__(self, folder: Path, table: KeyTable) -> None:
+        self._folder = folder
+        self._table = table
+        self._keys: list[NDArray[np.int64]] = []
+        self._runs: list[Pieces] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._keys))
+
+    def add(self, batch: CodedBatch) -> None:
+        """Write the rows of a batch as a run; O(n log n)."""
+        keys = line_keys(batch.codes, self._table)
+        order = ascending(keys, self._table)
+        run = Pieces(self._folder / f"run-{len(self._runs)}")
+        for first in range(0, len(order), _PIECE):
+            run.write(batch.take(order[first : first + _PIECE]))
+        self._runs.append(run)
+        self._keys.append(keys[0][order])
+
+    def content(self) -> bytes:
+        """Return what depends on the places of all rows, and not on the order in which they came."""
+        return sum((keys.sum(dtype=np.int64) for keys in self._keys), np.int64(len(self))).tobytes()
+
+    def stretches(self, count: int) -> Iterator[CodedBatch]:
+        """Yield all rows in stretches of neighbours, of about equal length, in the order of the line."""
+        total = len(self)
+        ranks = [total * i // count for i in range(1, count)]
+        bounds = [[0] * len(self._keys), *self._bounds(ranks), [len(keys) for keys in self._keys]]
+        for starts, stops in pairwise(bounds):
+            parts = [
+                part
+                for run, start, stop in zip(self._runs, starts, stops, strict=True)
+                if start < stop
+                for part in _rows(run, start, stop)
+            ]
+            if parts:
+                yield CodedBatch.concatenate(parts)
+
+    def _bounds(self, ranks: Sequence[int]) -> Iterator[list[int]]:
+        """Yield for each rank how many rows of each run lie before it; of equal keys, those of earlier runs do."""
+        if not ranks:
+            return
+        at = np.partition(np.concatenate(self._keys), ranks)[ranks]
+        for rank, key in zip(ranks, at.tolist(), strict=True):
+            below = [int(np.searchsorted(keys, key)) for keys in self._keys]
+            missing = rank - sum(below)
+            for i, keys in enumerate(self._keys):
+                taken = min(missing, int(np.searchsorted(keys, key, side="right")) - below[i])
+                below[i] += taken
+                missing -= taken
+            yield below
+
+
+def _rows(run: Pieces, start: int, stop: int) -> Iterator[CodedBatch]:
+    """Yield the rows of a run from `start` to before `stop`."""
+    for number in range(start // _PIECE, -(-stop // _PIECE)):
+        first = number * _PIECE
+        piece: CodedBatch = run.read(number)
+        yield piece.take(np.arange(max(start - first, 0), min(stop - first, len(piece))))

@@ -1,0 +1,150 @@
+"""Classes of several windows that readers see as one table: what is published alike is one class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.microdata.batch import Rejects
+from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.release import Classes, InputRange, Release, Suppression
+from stream_anon.privacy.loss import gcp
+
+_NOBODY, _NO_ROW = np.empty(0, np.int32), np.empty(0, np.int64)
+
+
+class _Part(NamedTuple):
+    """What is kept of a window: its release without records, and the number of each of its classes."""
+
+    release: Release
+    numbers: NDArray[np.int64]
+
+
+class UnitedClasses:
+    """The classes of windows of one table, numbered as they first come.
+
+    Each of them is legal in its window, and what is published alike stays legal together: the individuals are no
+    fewer, their values no fewer, and nobody's share is larger than in one of the parts. That is not so for
+    frequencies of values, which other records may shift.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._parts: list[_Part] = []
+        self._people: list[NDArray[np.int64]] = []
+        self._of_people: list[NDArray[np.int64]] = []
+
+    def add(self, release: Release, people: NDArray[np.int64] | None) -> NDArray[np.int32]:
+        """Take the release of a window; return the number of the class of each released row, in their order.
+
+        Parameters
+        ----------
+        people
+            int64[m], whose each released row is; None if no two are of one individual.
+        """
+        names = map(msgspec.json.encode, zip(*release.classes.values, strict=True))
+        numbers = np.fromiter(
+            (self._numbers.setdefault(name, len(self._numbers)) for name in names), np.int64, len(release.classes)
+        )
+        slim = replace(release, class_of_row=_NOBODY, order=_NO_ROW, payload=[], arrivals=())
+        self._parts.append(_Part(slim, numbers))
+        own = numbers[release.class_of_row[release.order]]
+        if people is not None:
+            self._people.append(people)
+            self._of_people.append(own)
+        return own.astype(np.int32)
+
+    def classes(self) -> Classes:
+        """Return all classes; O(records log records) where individuals may have several."""
+        parts = [release.classes for release, _ in self._parts]
+        numbers = np.concatenate([numbers for _, numbers in self._parts])
+        first = np.unique(numbers, return_index=True)[1]
+        individuals = _sums(numbers, np.concatenate([part.individuals for part in parts]))
+        if self._people:
+            individuals = self._recounted(individuals, np.bincount(numbers) > 1)
+        together = Classes(
+            np.concatenate([part.low for part in parts], axis=1),
+            np.concatenate([part.high for part in parts], axis=1),
+            [list(chain.from_iterable(own)) for own in zip(*(part.values for part in parts), strict=True)],
+            numbers,
+            numbers,
+            np.concatenate([part.ncp for part in parts], axis=1),
+        )
+        records = _sums(numbers, np.concatenate([part.records for part in parts]))
+        return replace(together.take(first), records=records, individuals=individuals)
+
+    def _recounted(self, individuals: NDArray[np.int64], shared: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the individuals of each class, counted anew where they came from several windows."""
+        own, people = np.concatenate(self._of_people), np.concatenate(self._people)
+        rows = np.flatnonzero(shared[own])
+        pairs = np.unique(np.stack([own[rows], people[rows]]), axis=1)
+        counts = np.bincount(pairs[0], minlength=len(individuals))
+        return np.where(shared, counts, individuals).astype(np.int64)
+
+    def release(
+        self,
+        suppressed: Counter[Suppression],
+        missing: Counter[str],
+        rejects: Rejects,
+        ranges: tuple[InputRange, ...],
+    ) -> Release:
+        """Return what became of the table: a release without rows, and with the figures of all windows.
+
+        Parameters
+        ----------
+        suppressed, missing
+            What no window took.
+        rejects, ranges
+            Of the whole table.
+        """
+        classes, parts = self.classes(), [part.release for part in self._parts]
+        for part in parts:
+            suppressed.update(part.suppressed)
+            missing.update(part.missing)
+        names = {name for part in parts for name in part.achieved_l}
+        return replace(
+            parts[-1],
+            classes=classes,
+            order=np.broadcast_to(np.int64(0), int(classes.records.sum())),  # takes no room: the rows are elsewhere
+            suppressed=suppressed,
+            rejects=rejects,
+            ranges=ranges,
+            achieved_k=int(classes.individuals.min()) if len(classes) else None,
+            achieved_l={name: _least(parts, name) for name in sorted(names)},
+            gcp=gcp(classes.ncp, classes.records, suppressed.total()),
+            gate_violations=sum(part.gate_violations for part in parts),
+            missing=missing,
+        )
+
+
+def within_bound(release: Release, policy: Policy) -> Release:
+    """Return the release of a table, marked or suppressed whole if too many of its records are suppressed."""
+    bound, suppressed = policy.max_suppressed, sum(release.suppressed.values())
+    if bound is None or suppressed <= bound.of(release.released + suppressed):
+        return release
+    if policy.above_max_suppressed is AboveMost.SUPPRESS and release.released:
+        release = replace(
+            release,
+            classes=Classes.none(len(policy.quasi_identifiers)),
+            order=_NO_ROW,
+            suppressed={**release.suppressed, Suppression.MAX_SUPPRESSED: release.released},
+            achieved_k=None,
+            achieved_l={},
+            gcp=1.0,
+        )
+    return replace(release, above_max_suppressed=True)
+
+
+def _least(parts: Sequence[Release], name: str) -> int:
+    return min(part.achieved_l[name] for part in parts if name in part.achieved_l)
+
+
+def _sums(numbers: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.bincount(numbers, weights=counts).astype(np.int64)  # exact below 2**53

@@ -1,0 +1,246 @@
+"""A table that memory does not hold is released under the promises of one that it holds."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.errors import InputError
+from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
+from stream_anon.files.job import FileJob, FileReport
+from stream_anon.files.neighbours import large_table
+from stream_anon.files.neighbours.large_table import LargeTable
+from stream_anon.files.whole_table import whole
+from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import Suppression
+from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.settings.policy_file import load_policy
+from tests.support.data import ROOT
+from tests.support.effort import examples
+from tests.support.policies import people, write_json_lines, write_policy
+
+KEY = DrawsKey(b"a key that nobody else has")
+
+
+def numbered(count: int, each: int = 1, seed: int = 0) -> list[dict[str, Any]]:
+    """Return records that tell their place in `visits`."""
+    return [{**record, "visits": place} for place, record in enumerate(people(count, seed, each))]
+
+
+def released(
+    policy: Policy, records: list[dict[str, Any]], fit: int, key: DrawsKey | None = None
+) -> tuple[CertifiedRelease, list[dict[str, Any]]]:
+    """Return the release of a table, and its records in their order."""
+    codec, work = JsonCodec(policy), LargeTable(whole(policy), key=key, fit=fit)
+    lines = [json.dumps(record).encode() for record in records]
+    for first in range(0, len(lines), 17):
+        some = lines[first : first + 17]
+        assert list(work.add(codec.decode(some, SOURCE, np.arange(first, first + len(some))))) == []
+    (certified,) = work.close()
+    return certified, [json.loads(record) for one in certified.written() for record in codec.encode(one)]
+
+
+def tuple_of(record: dict[str, Any]) -> str:
+    return json.dumps([record["age"], record["home"]["city"]])
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    folder = tmp_path_factory.mktemp("policy")
+    return load_policy(write_policy(folder, window={"max_records_per_individual": 4}))
+
+
+@examples(30)
+@given(
+    count=st.integers(60, 200),
+    each=st.integers(1, 6),
+    seed=st.integers(0, 9),
+    bad=st.sets(st.integers(0, 59), max_size=5),
+    spread=st.booleans(),
+)
+def test_every_record_is_accounted_once_and_every_class_has_its_individuals(
+    policy: Policy, count: int, each: int, seed: int, bad: set[int], spread: bool
+) -> None:
+    records = numbered(count, each, seed)
+    if spread:  # everybody is everywhere: their records lie in several windows, and classes of these are alike
+        records = [{**record, "age": record["visits"] % 5} for record in records]
+    for place in bad:
+        records[place]["home"] = {"city": "Atlantis"}
+    certified, found = released(policy, records, fit=40)
+    release = certified.release
+    assert release.released == len(found)
+    assert release.released + sum(release.suppressed.values()) + len(release.rejects) == count
+    assert len(release.rejects) == len(bad)
+    assert max(Counter(one["visits"] for one in found).values(), default=1) == 1
+    kept = Counter(records[one["visits"]]["person"] for one in found)
+    assert max(kept.values(), default=0) <= 4
+    groups: dict[str, list[str]] = defaultdict(list)
+    for one in found:
+        groups[tuple_of(one)].append(records[one["visits"]]["person"])
+    told = {
+        tuple_of({"age": one["values"]["age"], "home": {"city": one["values"]["home.city"]}}): one
+        for part in certified.certificate
+        for one in json.loads(part)["classes"]
+    }
+    assert told.keys() == groups.keys()
+    for name, owners in groups.items():
+        assert len(set(owners)) >= 3
+        assert max(Counter(owners).values()) <= len(owners) / 2
+        assert (told[name]["records"], told[name]["individuals"]) == (len(owners), len(set(owners)))
+
+
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, fit: int, **sections: Any) -> tuple[FileReport, bool]:
+    """Return what becomes of a file of 600 records, and whether the audit finds nothing."""
+    monkeypatch.setattr(large_table, "rows_that_fit", lambda *_: fit)
+    path = write_policy(folder, **sections)
+    source = write_json_lines(folder / "in.jsonl", people(600))
+    output, proof = folder / "out.jsonl", folder / "proof.jsonl"
+    report = FileJob(load_policy(path), str(source), str(output), proof).run(lambda _: None)
+    return report, audit_files(path, output, proof).verdict.clean
+
+
+@pytest.mark.parametrize("engine", ["forest", "mondrian"])
+def test_a_table_in_windows_passes_the_audit_and_loses_hardly_more_than_in_one(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sections = {"engine": {"name": engine, "seed": 1}, "privacy": {"sensitive": {"illness": {"distinct_l": 2}}}}
+    one, clean = run(tmp_path, monkeypatch, 10_000, **sections)
+    several, clean_too = run(tmp_path, monkeypatch, 200, **sections)
+    assert clean
+    assert clean_too
+    assert (one.windows, several.windows) == (1, 1)
+    assert one.released == several.released == 600
+    assert one.gcp is not None
+    assert several.gcp is not None
+    assert several.gcp < 1.25 * one.gcp
+
+
+def test_a_table_of_which_too_many_records_are_suppressed_is_suppressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    privacy = {"max_suppressed": 0, "above_max_suppressed": "suppress", "individual": "person"}
+    source = people(600)
+    monkeypatch.setattr(large_table, "rows_that_fit", lambda *_: 200)
+    path = write_policy(tmp_path, privacy=privacy, window={"max_records_per_individual": 1})
+    file = write_json_lines(tmp_path / "in.jsonl", [*source, source[0]])
+    output, proof = tmp_path / "out.jsonl", tmp_path / "proof.jsonl"
+    report = FileJob(load_policy(path), str(file), str(output), proof).run(lambda _: None)
+    assert report.suppressed == {"over-limit": 1, "max-suppressed": 600}
+    assert output.read_bytes() == b""
+    assert audit_files(path, output, proof).verdict.clean
+
+
+def test_the_place_of_a_record_in_the_output_tells_nothing_of_its_window(policy: Policy) -> None:
+    records = numbered(2000)
+    _, found = released(policy, records, fit=400, key=KEY)
+    ages = np.array([records[one["visits"]]["age"] for one in found])
+    cities = np.array([records[one["visits"]]["home"]["city"] in ("Oslo", "Bergen") for one in found])
+    for values in (ages, cities):
+        assert abs(np.corrcoef(np.arange(len(found)), values)[0, 1]) < 0.08
+
+
+def test_with_a_key_the_same_table_is_the_same_release(policy: Policy) -> None:
+    records = numbered(300)
+    assert released(policy, records, 80, KEY)[1] == released(policy, records, 80, KEY)[1]
+    assert released(policy, records, 80)[1] != released(policy, records, 80)[1]
+
+
+def test_records_lie_on_the_disk_for_their_owner_only_until_the_output_is_written(
+    policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    codec, work = JsonCodec(policy), LargeTable(whole(policy), fit=40)
+    lines = [json.dumps(record).encode() for record in people(100)]
+    list(work.add(codec.decode(lines, SOURCE, np.arange(100))))
+    (folder,) = tmp_path.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    (certified,) = work.close()
+    assert sum(one.released for one in certified.written()) == certified.release.released > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_stays_on_the_disk_of_a_table_that_is_not_released(
+    policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    codec, work = JsonCodec(policy), LargeTable(whole(policy), fit=40)
+    lines = [json.dumps(record).encode() for record in people(100)]
+    list(work.add(codec.decode(lines, SOURCE, np.arange(100))))
+    assert list(tmp_path.iterdir())
+    del work
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("privacy", "needed"),
+    [
+        ({"sensitive": {"illness": {"t_closeness": {"t": 0.3}}}}, "frequencies"),
+        ({"shields": [{"attributes": ["age"], "k": 4}]}, "shields"),
+    ],
+)
+def test_what_windows_of_neighbours_cannot_keep_is_refused(
+    privacy: dict[str, Any], needed: str, tmp_path: Path
+) -> None:
+    policy = load_policy(write_policy(tmp_path, privacy=privacy))
+    assert released(policy, numbered(60), fit=100)[0].release.released > 0
+    with pytest.raises(InputError, match=rf"{needed}.*--by-arrival"):
+        released(policy, numbered(120), fit=100)
+
+
+def test_a_table_of_too_few_people_releases_nobody(policy: Policy) -> None:
+    records = [{**record, "person": "p"} for record in numbered(100)]
+    certified, found = released(policy, records, fit=40)
+    assert found == []
+    assert certified.release.suppressed == {Suppression.OVER_LIMIT: 96, Suppression.SHORTFALL: 4}
+
+
+_STOPPED = """
+import sys
+from stream_anon.cli import main
+from stream_anon.files.neighbours import large_table
+large_table.rows_that_fit = lambda *_: 40
+sys.argv = ["stream-anon", "anonymize", "-c", sys.argv[1], "-", sys.argv[2]]
+main.main()
+"""
+
+
+@pytest.mark.soak
+def test_a_stopped_run_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    command = [sys.executable, "-c", _STOPPED, str(write_policy(tmp_path)), str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "TMPDIR": str(place)}, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write(b"".join(json.dumps(record).encode() + b"\n" for record in people(200)))
+        running.stdin.flush()
+        until = time.monotonic() + 120
+        while not list(place.glob("stream-anon-*/*")) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert list(place.glob("stream-anon-*/*"))
+        running.terminate()
+        assert running.wait(60) == 130
+    assert list(place.glob("stream-anon-*")) == []
+
+
+def test_an_empty_table_has_no_release(policy: Policy) -> None:
+    assert list(LargeTable(whole(policy), fit=40).close()) == []
