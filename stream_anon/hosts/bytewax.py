@@ -42,7 +42,7 @@ Record = Mapping[str, Any] | bytes
 warnings.warn(
     "stream_anon.hosts.bytewax is deprecated, because Bytewax has had no release since November 2024; "
     "docs/guides/integrations.md says what to use instead",
-    DeprecationWarning,
+    FutureWarning,
     stacklevel=2,
 )
 

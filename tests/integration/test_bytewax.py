@@ -83,7 +83,7 @@ def numbers(folders: Sequence[Path]) -> Counter[int]:
 
 def test_who_imports_the_host_hears_that_it_is_deprecated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, host.__name__)
-    with pytest.warns(DeprecationWarning, match=r"stream_anon\.hosts\.bytewax is deprecated") as told:
+    with pytest.warns(FutureWarning, match=r"stream_anon\.hosts\.bytewax is deprecated") as told:
         importlib.import_module(host.__name__)
     assert len(told) == 1
 

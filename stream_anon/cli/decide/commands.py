@@ -33,7 +33,7 @@ def _sampled(
 
     chosen = policy or config
     if chosen is None or (config is None and file is None):
-        raise SettingsError(command, "give a policy and --input FILE, or --config FILE to sample its topic")
+        raise SettingsError(command, "give --config FILE, and --input FILE unless its topic is to be sampled")
     return chosen, SampleSource(file, config or chosen, standard)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Metric
@@ -42,6 +43,7 @@ class FleetBoard(Collector):
         self._monotonic = monotonic
         self._registry = registry
         self._reports: dict[int, tuple[WorkerReport, float]] = {}
+        self._parsed: dict[int, tuple[WorkerReport, list[Metric]]] = {}  # 5 ms a report, so once for all scrapers
         self._past_metrics: list[Metric] = []
         self._past: dict[str, Any] = _counts([])
         self._stopping = False
@@ -64,8 +66,9 @@ class FleetBoard(Collector):
         self._ends[number] = reason
         report, _ = self._reports.pop(number, (None, 0.0))
         if report is not None:
-            self._past_metrics = merged([self._past_metrics, growing(metrics_of(report.metrics))])
             self._past = _counts([self._past, report.status])
+            with suppress(ValueError):  # a worker whose text nobody can read must not end the others
+                self._past_metrics = merged([self._past_metrics, growing(metrics_of(report.metrics))])
 
     def stop(self) -> None:
         """Stop being ready."""
@@ -74,10 +77,15 @@ class FleetBoard(Collector):
     def collect(self) -> list[Metric]:
         """Return the metrics of all workers as those of one service."""
         present = [
-            metrics_of(self._reports[n][0].metrics) if n in self._reports else self._nothing.collect()
-            for n in range(self._workers)
+            self._metrics(n) if n in self._reports else [*self._nothing.collect()] for n in range(self._workers)
         ]
         return merged([self._registry.collect(), *present, self._past_metrics])
+
+    def _metrics(self, number: int) -> list[Metric]:
+        report, _ = self._reports[number]
+        if number not in self._parsed or self._parsed[number][0] is not report:
+            self._parsed[number] = report, metrics_of(report.metrics)
+        return self._parsed[number][1]
 
     def readiness(self) -> tuple[bool, str]:
         """Return whether every worker is ready; if not, which one is not and why."""

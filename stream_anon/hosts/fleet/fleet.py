@@ -29,7 +29,7 @@ from stream_anon.ports.log_lines import Line
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import unless_stopped
 from stream_anon.service.wiring.leaving import stop_at_signals
-from stream_anon.service.wiring.serving import listening, prepare
+from stream_anon.service.wiring.serving import listening, prepare, refuse_unusable_files
 from stream_anon.service.worker import DRAIN_WITHIN
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
@@ -51,6 +51,7 @@ def serve_fleet(config: Path, workers: int, accepted: Sequence[Condition] = ()) 
         If a condition forbids a run that nobody has accepted.
     """
     settings, _ = prepare(config, accepted)
+    refuse_unusable_files(settings)
     asyncio.run(_serve(settings, config, workers, accepted))
 
 

@@ -62,6 +62,7 @@ def serve(config: Path, ask: AskPermit, accepted: Sequence[Condition] = (), shad
         If a condition forbids a run that nobody has accepted.
     """
     settings, policy = prepare(config, accepted)
+    refuse_unusable_files(settings)
     with nullcontext() if shadow is None else shadow.beside(kafka_of(settings)) as beside:
         asyncio.run(_serve(settings, policy, ask, beside))
 
@@ -77,12 +78,19 @@ def prepare(config: Path, accepted: Sequence[Condition]) -> tuple[Settings, Poli
     settings = settings_of_run(config, accepted)
     if not settings.logs.core_dumps:
         forbid_core_dumps()
-    connection_of(kafka_of(settings)).options("start")
     draws_key_of(settings)
     policy = build_policy(settings, config)
     check_formats(policy, formats_of(kafka_of(settings)))
     silence_the_end()
     return settings, policy
+
+
+def refuse_unusable_files(settings: Settings) -> None:
+    """Raise SettingsError if a certificate, key or password file cannot be used.
+
+    Only before a service begins: a worker that is started again waits, since a file may be half written.
+    """
+    connection_of(kafka_of(settings)).options("start")
 
 
 async def _serve(settings: Settings, policy: Policy, ask: AskPermit, beside: Beside | None) -> None:
