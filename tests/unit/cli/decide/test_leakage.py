@@ -117,8 +117,11 @@ def test_a_release_leaks_less_than_what_it_was_made_of(
     found = _report(monkeypatch, capsys, policy, "--input", source, "--released", target)
     assert (found["released"], found["suppressed"]) == (150, 0)
     for each in found["sets"]:
-        assert 0 <= each["after"]["bits"] < each["bits"]  # an attribute may be at its root everywhere
+        assert (
+            0 <= each["after"]["bits"] <= each["bits"] + 1e-9
+        )  # an attribute may be at its root, or at its leaves
         assert each["after"]["normalized"] == pytest.approx(each["after"]["bits"] / log2(150))
+    assert sum(each["after"]["bits"] for each in found["sets"]) < 0.9 * sum(each["bits"] for each in found["sets"])
     most = max(each["after"]["normalized"] for each in found["sets"])
     common = (policy, "--input", source, "--released", target, "--threshold")
     assert _report(monkeypatch, capsys, *common, most + 0.001)["above"] == 0
@@ -253,8 +256,8 @@ def test_a_file_that_is_no_release_of_the_table_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "give a policy and --input FILE, or --config FILE"),
-        (("policy.yaml",), "give a policy and --input FILE, or --config FILE"),
+        ((), "give --config FILE, and --input FILE unless"),
+        (("policy.yaml",), "give --config FILE, and --input FILE unless"),
         (("--config", "policy.yaml", "--released", "out.jsonl"), "needs --input FILE"),
         (("--config", "policy.yaml"), "kafka"),
     ],

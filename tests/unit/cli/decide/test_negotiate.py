@@ -317,7 +317,7 @@ def test_a_policy_needs_a_sample(
 ) -> None:
     policy = write_policy(tmp_path)
     assert run(monkeypatch, "negotiate", policy) == 2
-    assert "give a policy and --input FILE" in capsys.readouterr().err
+    assert "give --config FILE, and --input FILE unless" in capsys.readouterr().err
     sample = write_json_lines(tmp_path / "sample.jsonl", [{"age": "no number"}])
     assert run(monkeypatch, "negotiate", policy, "--input", sample) == 2
     assert "holds no record that fits the policy; 1 do not" in capsys.readouterr().err

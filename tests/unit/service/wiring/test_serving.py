@@ -75,6 +75,15 @@ def test_files_that_cannot_be_read_at_the_start_are_an_error(
         serving.serve(tmp_path / "policy.yaml", _no_permit)
 
 
+def test_a_worker_of_a_fleet_that_is_started_again_waits_for_a_file_that_is_half_written(
+    tmp_path: Path,
+) -> None:
+    settings, _ = read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "absent.pem"))
+    serving.prepare(tmp_path / "policy.yaml", [])  # a worker: its connections are tried again
+    with pytest.raises(SettingsError, match="ca_file"):
+        serving.refuse_unusable_files(settings)
+
+
 async def test_stop_does_not_wait_until_kernels_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
