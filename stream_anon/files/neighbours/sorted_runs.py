@@ -54,7 +54,9 @@ class SortedRuns:
 
     def content(self) -> bytes:
         """Return what depends on the places of all rows, and not on the order in which they came."""
-        return sum((keys.sum(dtype=np.int64) for keys in self._keys), np.int64(len(self))).tobytes()
+        sums = [keys.sum() for keys in self._keys]
+        total: NDArray[np.int64] = np.array([len(self), *sums], np.int64).sum(keepdims=True)
+        return total.tobytes()
 
     def stretches(self, count: int) -> Iterator[CodedBatch]:
         """Yield all rows in stretches of neighbours, of about equal length, in the order of the line."""
