@@ -20,7 +20,7 @@ import numpy as np
 import yaml
 
 from stream_anon.formats.tables.small_texts import read_table
-from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, PublishedForm, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -37,7 +37,7 @@ def adult_policy(data: Path, window: int, k: int = 10, engine: str = "forest") -
     ages = NumericDomain(Decimal(17), Decimal(90), Decimal(1), 0, tight=True)
     attributes: list[Attribute] = [
         Identifier("person_id"),
-        QuasiIdentifier("age", ages, publication=Publication.TIGHT),
+        QuasiIdentifier("age", ages, publication=PublishedForm.TIGHT),
     ]
     for name in CATEGORIES:
         rows = read_table(data / "hierarchies" / f"adult_hierarchy_{name}.csv")

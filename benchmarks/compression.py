@@ -24,7 +24,7 @@ from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.bulk.packing import PACKERS
 from stream_anon.adapters.kafka.writing.producers import BATCH_BYTES
 from stream_anon.files.anonymizing import Anonymization
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.texts import Texts
 
 HEADERS = (("batch", b"0" * 32),)

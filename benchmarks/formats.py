@@ -31,7 +31,7 @@ from benchmarks.report import in_words, machine, on_one_core, write_json
 from stream_anon.engine.warming import warm_up
 from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.proto_files import message_of

@@ -31,8 +31,8 @@ from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.arrow.frames import batches_of
 from stream_anon.formats.tables.arrow.releases import ReleaseTables
 from stream_anon.formats.tables.format_names import format_of
-from stream_anon.formats.tables.formats import open_reader, open_writer
 from stream_anon.formats.tables.new_files import NewFile
+from stream_anon.formats.tables.record_files import open_reader, open_writer
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release

@@ -25,7 +25,7 @@ from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import TABLES, Table
 from benchmarks.windows import DATA, class_sizes, loss_of, windows_of
 from stream_anon.clustering.forest.forest import Forest
-from stream_anon.clustering.protocol import Outlook
+from stream_anon.clustering.partitioning import Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.criteria import Criteria

@@ -33,8 +33,8 @@ from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.recoding.lattice.attribute_levels import levels_of
 from stream_anon.recoding.lattice.lattice import Lattice
-from stream_anon.recoding.lattice.levels import levels_of
 from stream_anon.recoding.lattice.rows import Rows
 
 EIGHT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")

@@ -19,7 +19,7 @@ from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
 from stream_anon.privacy.costs.model import CostModel

@@ -28,7 +28,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release

@@ -30,10 +30,10 @@ from benchmarks.windows import class_sizes, loss_of, windows_of
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.measures.distance import prec
 from stream_anon.measures.loss import classification_loss, discernibility
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -42,8 +42,8 @@ from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
+from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
-from stream_anon.privacy.loss import gcp
 from tests.attacks.downcoding import claims
 
 try:
@@ -63,7 +63,7 @@ MISSING = (
 def as_sets(table: Table) -> Table:
     """Return the table with every category published as the set that occurs."""
     changed = tuple(
-        replace(a, publication=Publication.VALUES) if isinstance(a.domain, CategoricalDomain) else a
+        replace(a, publication=PublishedForm.VALUES) if isinstance(a.domain, CategoricalDomain) else a
         for a in table.attributes
     )
     return replace(table, attributes=changed)
@@ -72,7 +72,7 @@ def as_sets(table: Table) -> Table:
 def as_nodes(table: Table) -> Table:
     """Return the table with every number published as a node."""
     changed = tuple(
-        replace(a, domain=replace(a.domain, tight=False), publication=Publication.NODES)
+        replace(a, domain=replace(a.domain, tight=False), publication=PublishedForm.NODES)
         if isinstance(a.domain, NumericDomain)
         else a
         for a in table.attributes
@@ -112,7 +112,7 @@ def sets(table: Table, size: int, k: int) -> list[dict[str, Any]]:
     scored = parts[1:] or parts
     model = objective(table.attributes, Loss.NCP)
     # The same rows and order of work, but classes that are formed as if nodes were published.
-    plain = replace(table, attributes=tuple(replace(a, publication=Publication.NODES) for a in table.attributes))
+    plain = replace(table, attributes=tuple(replace(a, publication=PublishedForm.NODES) for a in table.attributes))
     node_model = objective(plain.attributes, Loss.NCP)
     book, node_book = forests(table, model, parts[0], k), forests(plain, node_model, parts[0], k)
     makers = {

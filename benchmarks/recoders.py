@@ -25,7 +25,7 @@ from benchmarks.windows import DATA
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.tables import OriginalTable
+from stream_anon.operations.studied_records import OriginalTable
 from stream_anon.operations.utility.study import study_utility
 
 WARMING = 500  # rows of a first release, which compiles

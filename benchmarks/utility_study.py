@@ -34,10 +34,10 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.tables import OriginalTable
+from stream_anon.operations.studied_records import OriginalTable
+from stream_anon.operations.utility.classifier_scores import accuracy_kept, counted, learn
 from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort
 from stream_anon.operations.utility.features import exact
-from stream_anon.operations.utility.learning import accuracy_kept, counted, learn
 from stream_anon.operations.utility.study import study_utility
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

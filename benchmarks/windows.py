@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.tables import TABLES, Table
 from stream_anon.microdata.columns import Columns
+from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.generalization import Generalizer, generalize
-from stream_anon.privacy.loss import gcp
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

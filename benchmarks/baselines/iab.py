@@ -11,7 +11,7 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.iab import Iab
-from stream_anon.recoding.recoders.protocol import Asked, Table
+from stream_anon.recoding.recoders.recoder import RecodingGoal, Table
 
 
 def iab_classes(attributes: Sequence[QuasiIdentifier], rows: Columns, k: int) -> NDArray[np.int32]:
@@ -21,5 +21,5 @@ def iab_classes(attributes: Sequence[QuasiIdentifier], rows: Columns, k: int) ->
     """
     none = np.empty((0, len(rows)), np.int64)
     table = Table(tuple(attributes), Rows(rows.codes, rows.individuals.astype(np.int64), none))
-    found = Iab().recode(table, Asked(k))
+    found = Iab().recode(table, RecodingGoal(k))
     return np.where(found.suppressed, -1, table.grouped(found.low, found.high)[0]).astype(np.int32)

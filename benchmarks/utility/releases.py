@@ -12,11 +12,11 @@ from benchmarks.utility.tasks import Task, columns_of
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.grouping import firsts
 from stream_anon.microdata.policy import Loss
-from stream_anon.operations.tables import Released
+from stream_anon.operations.studied_records import Released
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
@@ -27,7 +27,7 @@ from stream_anon.recoding.recoders.iab import Iab
 from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import MinGen
 from stream_anon.recoding.recoders.optimal import Ola
-from stream_anon.recoding.recoders.protocol import Asked, Recoder, Table
+from stream_anon.recoding.recoders.recoder import Recoder, RecodingGoal, Table
 from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
 
@@ -66,7 +66,7 @@ def _recoder(recoder: Recoder) -> Release:
     def bounds(task: Task, k: int) -> Bounds:
         n = len(task.labels)
         rows = Rows(task.codes, np.arange(n, dtype=np.int64), np.empty((0, n), np.int64))
-        asked = Asked(k, most_suppressed=int(SUPPRESSED * n))
+        asked = RecodingGoal(k, most_suppressed=int(SUPPRESSED * n))
         found = recoder.recode(Table(task.attributes, rows, task.labels), asked)
         return found.low, found.high, found.suppressed
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import Table, adult, made_up, taxi
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
 
@@ -52,7 +52,7 @@ def adult_salary(data: Path) -> Task:
     table = adult(data)
     ages = NumericDomain(Decimal(17), Decimal(90), Decimal(1), 0, _AGES)
     own = [
-        replace(a, domain=ages, publication=Publication.NODES) if a.name == "age" else a for a in table.attributes
+        replace(a, domain=ages, publication=PublishedForm.NODES) if a.name == "age" else a for a in table.attributes
     ]
     return Task("adult", tuple(own), table.rows.codes, table.rows.sensitive[0].astype(np.int64))
 

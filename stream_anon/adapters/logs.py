@@ -23,7 +23,7 @@ import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
 from stream_anon.errors import StreamAnonError
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 
 Log = FilteringBoundLogger
 
@@ -173,12 +173,12 @@ class LibraryEcho(logging.Handler):
         count = self._counts.pop(key)
         write = self._log.error if level >= logging.ERROR else self._log.warning
         template = self._templates.pop(key, None)
-        write(Line.LIBRARY, logger=name, messages=count, **({} if template is None else {"template": template}))
+        write(LogLine.LIBRARY, logger=name, messages=count, **({} if template is None else {"template": template}))
 
     def finish(self) -> None:
         """Write one line about all messages that are counted and not yet written."""
         if self._counts:
-            self._log.warning(Line.LIBRARY, logger="all", messages=self._counts.total())
+            self._log.warning(LogLine.LIBRARY, logger="all", messages=self._counts.total())
             self._counts.clear()
 
 
@@ -206,7 +206,7 @@ def quiet_libraries(log: Log, monotonic: Callable[[], float]) -> Iterator[Librar
 
     def lost(error: sys.UnraisableHookArgs | threading.ExceptHookArgs) -> None:
         kind = error.exc_value if error.exc_value is not None else error.exc_type()
-        log.error(Line.LIBRARY, logger="python", messages=1, error=kind)
+        log.error(LogLine.LIBRARY, logger="python", messages=1, error=kind)
 
     sys.unraisablehook, threading.excepthook = lost, lost
     echo = LibraryEcho(log, monotonic)

@@ -14,16 +14,16 @@ from math import inf
 from typing import Any
 
 from stream_anon.audit.chain import Chain
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.digests.comparing import DigestMeans, Recount, Uncompared
-from stream_anon.audit.findings import Findings
 from stream_anon.audit.formats.series import MOST, DecodedSeries, Series, in_series
+from stream_anon.audit.input_ranges import Ranges
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
-from stream_anon.audit.ranges import Ranges
 from stream_anon.audit.released_records import Decoded
-from stream_anon.audit.stretch import Horizon, Stretch
+from stream_anon.audit.scope import AuditScope, Horizon
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import CHECKED, TRUSTED, Counts, Kind, Removed, Verdict
+from stream_anon.audit.verdict import CHECKED, TRUSTED, AuditCounts, Kind, Removed, Verdict
 from stream_anon.audit.windows import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
@@ -68,18 +68,18 @@ class Audit:
         promises: str | None = None,
         *,
         reads: TopicTest | None = None,
-        stretch: Stretch | None = None,
+        stretch: AuditScope | None = None,
         digests: DigestMeans | None = None,
     ) -> None:
         digests = digests or DigestMeans()
-        self._findings = Findings()
+        self._findings = CollectedViolations()
         self._judges = Judges(policy, self._findings, promises, digests.keys)
         self._lines = digests.lines
         self._uncompared = Counter[Uncompared]()
         self._chain, self._ranges = Chain(self._findings), Ranges(self._findings)
         self._periods = Periods()
         self._reads = reads
-        self._stretch = stretch or Stretch()
+        self._stretch = stretch or AuditScope()
         self._removed = Removed()
         self._open: dict[str, WindowRecords] = {}
         self._held = 0
@@ -253,7 +253,7 @@ class Audit:
         return Verdict(
             violations=self._findings.listed(),
             more=self._findings.more,
-            counts=Counts(partitions=partitions, lost=self._ranges.lost, **self._seen),
+            counts=AuditCounts(partitions=partitions, lost=self._ranges.lost, **self._seen),
             checked=CHECKED,
             trusted=TRUSTED,
             kinds=self._findings.totals(),
@@ -388,7 +388,7 @@ def audit_in_order(
     series: Callable[[Sequence[Any]], Series] = DecodedSeries,
     *,
     reads: TopicTest | None = None,
-    stretch: Stretch | None = None,
+    stretch: AuditScope | None = None,
     digests: DigestMeans | None = None,
 ) -> Verdict:
     """Return the verdict on files: the records of each certificate follow those of the one before.

@@ -7,7 +7,7 @@ from math import isclose, isinf
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from stream_anon.audit.findings import Findings
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.times import seconds_of
@@ -38,7 +38,7 @@ class CertificateAudit:
         Where violations are noted.
     """
 
-    def __init__(self, policy: Policy, values: ValueBook | None, findings: Findings) -> None:
+    def __init__(self, policy: Policy, values: ValueBook | None, findings: CollectedViolations) -> None:
         self._policy = policy
         self._values = values
         self._findings = findings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from stream_anon.audit.findings import Findings
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.verdict import Kind, Removed
 from stream_anon.privacy.certificate import Certificate
 
@@ -12,7 +12,7 @@ from stream_anon.privacy.certificate import Certificate
 class Chain:
     """Follows each worker's certificates: every one names the one before it, and no two name the same."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: CollectedViolations) -> None:
         self._findings = findings
         self._known: set[str] = set()
         self._claimed: dict[str, str] = {}

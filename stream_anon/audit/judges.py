@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from stream_anon.audit.certificates import CertificateAudit
-from stream_anon.audit.findings import Findings
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
@@ -48,7 +48,7 @@ class Judge:
         self,
         policy: Policy,
         promises: str,
-        findings: Findings,
+        findings: CollectedViolations,
         *,
         on_trust: bool = False,
         declared: frozenset[str] = frozenset(),
@@ -64,10 +64,10 @@ class Judge:
         self.certificates = CertificateAudit(policy, values, findings)
 
 
-class _Discreet(Findings):
+class _Discreet(CollectedViolations):
     """Notes violations without the names that the policy does not declare."""
 
-    def __init__(self, findings: Findings, declared: frozenset[str]) -> None:
+    def __init__(self, findings: CollectedViolations, declared: frozenset[str]) -> None:
         super().__init__()
         self._findings = findings
         self._declared = declared
@@ -106,7 +106,7 @@ class Judges:
     def __init__(
         self,
         policy: Policy,
-        findings: Findings,
+        findings: CollectedViolations,
         promises: str | None = None,
         keys: Collection[DigestKey] = (),
     ) -> None:

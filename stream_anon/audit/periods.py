@@ -19,7 +19,7 @@ _MOST_PERIODS = 1_000
 
 
 @dataclass
-class _Held:
+class _JudgedPeriod:
     period: Period
     judge: Judge
     stated: dict[str, Any]  # the engine and the terms, as certificates say
@@ -50,7 +50,7 @@ class Periods:
 
     def __init__(self) -> None:
         self.least: int | None = None
-        self._held: dict[tuple[str, bool, str], _Held] = {}
+        self._held: dict[tuple[str, bool, str], _JudgedPeriod] = {}
         self.accepted: Counter[str] = Counter()
 
     def add(self, certificate: Certificate, judge: Judge) -> None:
@@ -66,7 +66,7 @@ class Periods:
                 return
             asked, least = certificate.asked.k, certificate.achieved.k
             new = Period(judge.promises, judge.on_trust, asked, revision, closed, closed, 1, least=least)
-            self._held[key] = _Held(new, judge, stated)
+            self._held[key] = _JudgedPeriod(new, judge, stated)
             self._held[key].cover(certificate)
             return
         held = self._held[key]
@@ -89,7 +89,7 @@ class Periods:
         same.
         """
         ordered = _in_order(self._held.values())
-        before: _Held | None = None
+        before: _JudgedPeriod | None = None
         periods = []
         for held in ordered:
             change = None if before is None else _change(before, held)
@@ -102,7 +102,7 @@ class Periods:
         return tuple(periods), _change(last, replace(last, judge=given))
 
 
-def _in_order(held: Iterable[_Held]) -> list[_Held]:
+def _in_order(held: Iterable[_JudgedPeriod]) -> list[_JudgedPeriod]:
     """Return periods so that each comes after those that began before it on one of its partitions.
 
     Where offsets leave a choice, or contradict each other, the one whose first window closed first comes first.
@@ -114,7 +114,7 @@ def _in_order(held: Iterable[_Held]) -> list[_Held]:
             began[life].append(start)
     for starts in began.values():
         starts.sort(reverse=True)
-    ordered: list[_Held] = []
+    ordered: list[_JudgedPeriod] = []
     while waiting:
         free = (n for n, each in enumerate(waiting) if all(began[p][-1] == s for p, s in each.starts.items()))
         each = waiting.pop(next(free, 0))
@@ -124,7 +124,7 @@ def _in_order(held: Iterable[_Held]) -> list[_Held]:
     return ordered
 
 
-def _change(before: _Held, after: _Held) -> Change:
+def _change(before: _JudgedPeriod, after: _JudgedPeriod) -> Change:
     old, new = (promises_of(held.judge.policy) | held.stated for held in (before, after))
     if before.judge.on_trust or after.judge.on_trust:
         # One of them is known only by what it asks. The names that it uses are declared nowhere.

@@ -17,15 +17,15 @@ from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
     PassThrough,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
 )
-from stream_anon.microdata.output.members import flat_path, members_of
+from stream_anon.microdata.output.output_members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA
+from stream_anon.microdata.schemas.connect_schema import PAYLOAD, SCHEMA
 
 _ABSENT = object()
 _PAIR = {SCHEMA, PAYLOAD}
@@ -71,7 +71,7 @@ def _ncp(attribute: QuasiIdentifier, value: Any) -> float | None:
     codes = attribute.read(value)
     if codes is None:
         return None
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         return attribute.ncp_set(codes)
     return attribute.ncp(codes[0], codes[-1])
 

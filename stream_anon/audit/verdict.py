@@ -106,7 +106,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class AuditCounts:
     """How much was looked at.
 
     `on_trust` are windows whose policy is not known, `recounted` those whose records were compared with digests.
@@ -256,7 +256,7 @@ class Verdict:
 
     violations: tuple[Violation, ...]
     more: int
-    counts: Counts
+    counts: AuditCounts
     checked: tuple[str, ...]
     trusted: tuple[str, ...]
     kinds: Mapping[Kind, int] = field(default_factory=dict)

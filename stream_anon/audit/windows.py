@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.digests.comparing import Recount, Uncompared, keys_of
 from stream_anon.audit.digests.kept_lines import WindowLines
-from stream_anon.audit.findings import Findings
 from stream_anon.audit.formats.contents import lines_of
 from stream_anon.audit.formats.series import Series
 from stream_anon.audit.released_records import Decoded, ReleasedRecordReader, ValueBook
@@ -64,7 +64,11 @@ class WindowAudit:
     """
 
     def __init__(
-        self, policy: Policy, values: ValueBook | None, findings: Findings, keys: Collection[DigestKey] = ()
+        self,
+        policy: Policy,
+        values: ValueBook | None,
+        findings: CollectedViolations,
+        keys: Collection[DigestKey] = (),
     ) -> None:
         self._policy = policy
         self._findings = findings

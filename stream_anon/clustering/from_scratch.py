@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.legality import is_legal, within_share
-from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
+from stream_anon.clustering.partitioning import UNKNOWN, UNPLACED, Outlook
 from stream_anon.clustering.rules import Rules, rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import spend
-from stream_anon.clustering.matching import held_values
+from stream_anon.clustering.held_values import held_values
 from stream_anon.clustering.rules import COMPARED, FREQUENCIES, LEAST_VALUES, LISTED, STAMP, Rules
 from stream_anon.clustering.unevenness import unevenness
+from stream_anon.clustering.work_limit import spend
 from stream_anon.compiled import bare_kernel, kernel
 
 

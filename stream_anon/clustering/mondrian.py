@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import spend
 from stream_anon.clustering.rules import (
     BEHIND,
     COUNT_OF_VALUES,
@@ -20,6 +19,7 @@ from stream_anon.clustering.rules import (
     Rules,
     column_of,
 )
+from stream_anon.clustering.work_limit import spend
 from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.criteria import TOLERANCE
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_anon.microdata.coding import find
-from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.typed import ENDS, read_typed
 from stream_anon.microdata.policy import Policy
 

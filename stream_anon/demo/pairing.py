@@ -26,7 +26,7 @@ _MOST_CLASSES = 500  # tried per window; each is one pass over the window's colu
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class BeforeAndAfter:
     """One event before and after, by dotted names.
 
     Parameters
@@ -44,7 +44,7 @@ class Pair:
     company: int
 
 
-def pairs(policy: Policy, events: Sequence[bytes], released: Sequence[bytes]) -> Iterator[Pair]:
+def pairs(policy: Policy, events: Sequence[bytes], released: Sequence[bytes]) -> Iterator[BeforeAndAfter]:
     """Yield an event of each class that generalizes something, in the order in which classes come up.
 
     Parameters
@@ -71,7 +71,7 @@ def pairs(policy: Policy, events: Sequence[bytes], released: Sequence[bytes]) ->
 
 def _pair(
     policy: Policy, events: Sequence[bytes], batch: CodedBatch, members: list[dict[str, object]]
-) -> Pair | None:
+) -> BeforeAndAfter | None:
     covered = _covered(policy, batch, members[0])
     if covered is None:
         return None
@@ -84,7 +84,7 @@ def _pair(
         fitting = rows.get(fields, [])
         if len(fitting) == published[fields]:
             before = msgspec.json.decode(events[int(batch.offsets[fitting[0]])])
-            return Pair(
+            return BeforeAndAfter(
                 {a.name: find(before, a.path) for a in policy.attributes} | dict(_leaves(before)),
                 {a.name: find(member, a.path) for a in policy.published},
                 len(members),

@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
-from stream_anon.demo.events import partition_of
+from stream_anon.demo.made_up_events import partition_of
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock

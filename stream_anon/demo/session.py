@@ -15,9 +15,9 @@ from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_t
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.verdict import Verdict
 from stream_anon.compiled import when_compiling
-from stream_anon.demo.pairing import Pair, pairs
+from stream_anon.demo.counting_listener import CountingListener
+from stream_anon.demo.pairing import BeforeAndAfter, pairs
 from stream_anon.demo.producing import EventSource, create_topics
-from stream_anon.demo.tally import Tally
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import audit_committed
@@ -49,7 +49,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DemoProgress:
     """How far it is.
 
     Parameters
@@ -77,9 +77,9 @@ class DemoOutcome:
 
     sent: int
     seconds: float
-    tally: Tally
+    tally: CountingListener
     verdict: Verdict
-    pairs: tuple[Pair, ...]
+    pairs: tuple[BeforeAndAfter, ...]
 
     @property
     def sound(self) -> bool:
@@ -111,7 +111,7 @@ def demo_settings(settings: Settings, address: str, k: int | None) -> Settings:
 
 
 async def run_session(
-    settings: Settings, policy: Policy, events: Sequence[bytes], tell: Callable[[Progress], None]
+    settings: Settings, policy: Policy, events: Sequence[bytes], tell: Callable[[DemoProgress], None]
 ) -> DemoOutcome:
     """Stream `events` through the service, wait until each is accounted for, and audit the output topic.
 
@@ -139,7 +139,7 @@ class _Session:
         settings: Settings,
         policy: Policy,
         events: Sequence[bytes],
-        tell: Callable[[Progress], None],
+        tell: Callable[[DemoProgress], None],
         clock: Clock,
     ) -> None:
         if settings.kafka is None:
@@ -151,7 +151,7 @@ class _Session:
         self._tell = tell
         self._connection = connection_of(settings.kafka)
         self._clock = clock
-        self._tally = Tally()
+        self._tally = CountingListener()
         self._phase = Phase.STARTING
         self._stop = asyncio.Event()
         self._source = EventSource(self._connection, settings.kafka.inputs.names[0], policy, events)
@@ -222,7 +222,7 @@ class _Session:
         shown = await asyncio.to_thread(self._pairs, output)
         return DemoOutcome(len(self._events), seconds, self._tally, verdict, shown)
 
-    def _pairs(self, output: TopicReading) -> tuple[Pair, ...]:
+    def _pairs(self, output: TopicReading) -> tuple[BeforeAndAfter, ...]:
         """Return pairs of the window with the most released records."""
         by_batch: dict[str | None, list[bytes]] = {}
         for part in output.records.values():
@@ -230,7 +230,7 @@ class _Session:
                 by_batch.setdefault(_batch(record), []).append(record.value)
         windows = [window for window in self._tally.windows if window.batch in by_batch]
         windows.sort(key=lambda window: -len(by_batch[window.batch]))
-        found: list[Pair] = []
+        found: list[BeforeAndAfter] = []
         for window in windows[:PAIRS]:
             events = [event for stretch in window.ranges for event in self._source.between(*stretch)]
             for pair in pairs(self._policy, events, by_batch[window.batch]):
@@ -249,7 +249,7 @@ class _Session:
     def _report(self) -> None:
         tally = self._tally
         self._tell(
-            Progress(
+            DemoProgress(
                 self._phase,
                 self._source.sent,
                 len(self._events),

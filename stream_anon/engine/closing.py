@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.protocol import TOO_HIGH
+from stream_anon.clustering.partitioning import TOO_HIGH
 from stream_anon.engine.chosen_classes import chosen, no_classes, without
 from stream_anon.engine.dealing import dealt
 from stream_anon.engine.raising import Raised, Raiser
@@ -19,9 +19,9 @@ from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
 from stream_anon.privacy.criteria import ClassCounts, Criteria
 from stream_anon.privacy.gate import violating_classes
+from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
-from stream_anon.privacy.levels import LevelLimits
-from stream_anon.privacy.loss import gcp
+from stream_anon.privacy.level_limits import LevelLimits
 from stream_anon.privacy.shields import ShieldCheck
 
 TooLarge = Callable[[Release], NDArray[np.int64]]

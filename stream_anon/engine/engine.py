@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch

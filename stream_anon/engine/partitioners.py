@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stream_anon.clustering.cells import Cells
+from stream_anon.clustering.cell_partitioner import CellPartitioner
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import Adoption, Background, OrderBook
 from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import Partitioner
+from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.microdata.policy import FULL_DOMAIN, Policy
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
 from stream_anon.privacy.costs.lowest_nodes import LowestNodes
@@ -96,13 +96,13 @@ def _partitioners(
     policy.check_streamed()
     if policy.engine.name == FULL_DOMAIN:
         alike = FullDomain(policy.quasi_identifiers, [a.min_level for a in policy.quasi_identifiers])
-        return lambda _: Cells(alike.groups)
+        return lambda _: CellPartitioner(alike.groups)
     highest = [attribute.max_level for attribute in policy.quasi_identifiers]
     if all(level is None for level in highest):
         return _unlimited(policy, own, background=background, adopted=adopted)
     within = FullDomain(policy.quasi_identifiers, highest)
     make = _unlimited(policy, own, background=background, adopted=adopted, prepare=False)
-    return lambda draws: Cells(within.groups, make(draws))
+    return lambda draws: CellPartitioner(within.groups, make(draws))
 
 
 def _unlimited(

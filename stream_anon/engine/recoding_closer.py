@@ -20,10 +20,10 @@ from stream_anon.microdata.policy import IAB, ONLY_IAB, Policy
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, alike
-from stream_anon.privacy.nodes import publish_nodes
+from stream_anon.privacy.published_nodes import publish_nodes
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.recoders.protocol import Asked, Holder, Recoding, Step, Table
-from stream_anon.recoding.recoders.registry import recoder_of, with_shields
+from stream_anon.recoding.recoders.recoder import Holder, Recoding, RecodingGoal, Step, Table
+from stream_anon.recoding.recoders.recoders_by_name import recoder_of, with_shields
 
 
 class WholeTable(FromScratch):
@@ -86,7 +86,7 @@ class RecodingCloser(Closer):
 
     def _table(
         self, window: SealedWindow, order: NDArray[np.int64], draws: np.random.Generator
-    ) -> tuple[Table, Asked]:
+    ) -> tuple[Table, RecodingGoal]:
         """Return the window as a table, with row order[i] in the place of row i, and what it must reach.
 
         Of several sensitive attributes those count of which the most distinct values are asked, but for lists, of
@@ -105,7 +105,7 @@ class RecodingCloser(Closer):
             lambda: list(map(tuple, taken(window.payload, order))),
         )
         suppressed = self._choice.max_suppressed.of(len(rows))
-        return table, Asked(self._criteria.k, most, suppressed, self._holder, draws)
+        return table, RecodingGoal(self._criteria.k, most, suppressed, self._holder, draws)
 
     def _labels(self, window: SealedWindow, order: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the class of each row, from what passes."""

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.protocol import Outlook, Partitioner
+from stream_anon.clustering.partitioning import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
 from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns, Sets

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from stream_anon.files.anonymizing import SOURCE
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.arrow.installed import require_narwhals
-from stream_anon.formats.tables.columns import ColumnCoder
 from stream_anon.formats.tables.python_values import plain
+from stream_anon.formats.tables.table_columns import ColumnCoder
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder, find
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

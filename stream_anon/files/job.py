@@ -18,14 +18,14 @@ from stream_anon.files.rejects import MOST_REJECTED, Fault, RejectsWriter, fault
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import STANDARD, Format, as_written, format_of
-from stream_anon.formats.tables.formats import RecordReader, open_reader, open_writer
 from stream_anon.formats.tables.new_files import NewFile
+from stream_anon.formats.tables.record_files import RecordReader, open_reader, open_writer
 from stream_anon.judging.refusing import Judging, When
 from stream_anon.judging.sample_study import sampled_by
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
-from stream_anon.recoding.recoders.protocol import Holder
+from stream_anon.recoding.recoders.recoder import Holder
 
 Progress = Callable[[int], None]
 """Called with the bytes read so far."""

@@ -20,8 +20,8 @@ from stream_anon.files.job import FileReport, Progress
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
-from stream_anon.formats.tables.formats import open_reader, open_writer
 from stream_anon.formats.tables.new_files import NewFile
+from stream_anon.formats.tables.record_files import open_reader, open_writer
 from stream_anon.judging.refusing import OF_FILE, raise_if_forbidden
 from stream_anon.judging.tally import Tally
 from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
@@ -32,7 +32,7 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release, release_without_window
 from stream_anon.privacy.generalization import Generalizer
-from stream_anon.privacy.nodes import publish_nodes
+from stream_anon.privacy.published_nodes import publish_nodes
 from stream_anon.recoding.anatomy import anatomized, is_anatomized
 
 GROUP, COUNT = "group", "count"

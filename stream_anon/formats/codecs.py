@@ -12,18 +12,18 @@ from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.envelopes.wrapping import Wrapping
 from stream_anon.formats.guarding import GuardedCodec
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.installed import require_protobuf
 from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.asking import SchemaRegistry
-from stream_anon.formats.registry.codec import BodyEncoder, RegistryCodec
-from stream_anon.formats.registry.fields import FieldTypes, avro_fields, json_fields, protobuf_fields
 from stream_anon.formats.registry.framed_texts import FramedTexts
 from stream_anon.formats.registry.framing import Framing, headers_of
-from stream_anon.formats.registry.learning import BodyFormat, ParsedSchema
-from stream_anon.formats.registry.messages import KnownMessages, Place
+from stream_anon.formats.registry.messages import KnownMessages, MessagePlace
 from stream_anon.formats.registry.registered import RegisteredSchema
+from stream_anon.formats.registry.registry_codec import BodyEncoder, RegistryCodec
+from stream_anon.formats.registry.schema_fields import FieldTypes, avro_fields, json_fields, protobuf_fields
+from stream_anon.formats.registry.schema_learning import BodyFormat, ParsedSchema
 from stream_anon.formats.registry.writing import Frame, OutputSchema
 from stream_anon.formats.unwrapping import Bodies, Ignored, Unwrapper, UnwrappingCodec
 from stream_anon.microdata.attributes import Sensitive
@@ -182,7 +182,7 @@ def _protobuf_bodies(wanted: _Wanted) -> BodyFormat:
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         messages = Messages(schema.text, dict(schema.references))
 
-        def reader(place: Place) -> tuple[Unwrapper, FieldTypes | None]:
+        def reader(place: MessagePlace) -> tuple[Unwrapper, FieldTypes | None]:
             descriptor = messages.at(place)
             return wanted.reader(
                 descriptor.full_name,

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from stream_anon.conditions import Condition
 from stream_anon.measures.window_leakage.before import least_told
-from stream_anon.microdata.attributes import Publication, Sensitive, Unknown
+from stream_anon.microdata.attributes import PublishedForm, Sensitive, Unknown
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 
@@ -84,7 +84,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
         found.append(no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))
     for attribute in policy.quasi_identifiers:
         place = f"attributes.{attribute.name}"
-        if attribute.publication is Publication.TIGHT:
+        if attribute.publication is PublishedForm.TIGHT:
             key = "order" if attribute.domain.labels() else "tight"
             found.append(
                 warning(
@@ -93,7 +93,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
                     "and an extreme value is published as it is",
                 )
             )
-        elif attribute.publication is Publication.VALUES:
+        elif attribute.publication is PublishedForm.VALUES:
             found.append(
                 warning(place, "values: a published set tells that each of its values occurs in the class")
             )

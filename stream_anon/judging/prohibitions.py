@@ -5,14 +5,14 @@ from __future__ import annotations
 from stream_anon.conditions import Condition
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.sample_study import Study
-from stream_anon.judging.tally import MOST_LINKABLE, Counts, RareValues
+from stream_anon.judging.tally import MOST_LINKABLE, RareValues, RecordCounts
 from stream_anon.microdata.policy import Policy
 from stream_anon.rounding import exactly, in_percent
 
 OF_RECORDS = (Condition.NO_RECORD_FITS, Condition.MISSING_FIELD, Condition.RARE_VALUES)
 
 
-def prohibitions(policy: Policy, counted: Counts | Study) -> list[Finding]:
+def prohibitions(policy: Policy, counted: RecordCounts | Study) -> list[Finding]:
     """Return what forbids to publish records under a policy: nothing if there are none.
 
     Whatever publishes asks this: a run on topics of a sample, a release of a file, of a frame or in a host of all
@@ -33,7 +33,7 @@ def prohibitions(policy: Policy, counted: Counts | Study) -> list[Finding]:
     return found
 
 
-def noun(counted: Counts | Study, records: int) -> str:
+def noun(counted: RecordCounts | Study, records: int) -> str:
     """Return a number of records in words."""
     return f"{records:,} {'records' if counted.whole else 'sampled records'}"
 
@@ -48,7 +48,7 @@ def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
     )
 
 
-def _rare(policy: Policy, counted: Counts | Study, field: RareValues) -> Finding:
+def _rare(policy: Policy, counted: RecordCounts | Study, field: RareValues) -> Finding:
     share = in_percent(field.share, 2, MOST_LINKABLE)
     return _prohibition(
         Condition.RARE_VALUES,

@@ -146,7 +146,7 @@ class _Known(dict[bytes, Passing]):
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RecordCounts:
     """What decides whether records may be published; see `Study` for the names.
 
     Parameters
@@ -222,7 +222,7 @@ class Tally:
         """Return what is missing in the records that fit; `texts` are JSON records, or some of them."""
         return missing_of(self._policy, missing_by_name(self._policy, self._missing), self.fit, texts)
 
-    def counts(self) -> Counts:
+    def counts(self) -> RecordCounts:
         """Return what decides."""
         unknown = [None] * len(self._rarities)
-        return Counts(self.records, self.fit, len(self._people), self.missing(), self.rare(unknown))
+        return RecordCounts(self.records, self.fit, len(self._people), self.missing(), self.rare(unknown))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.measures.grouping import firsts, grouped
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.release import Classes
 
 _GRID = 4_000_000  # combinations of values up to which all are counted
@@ -179,7 +179,7 @@ def boxes_of_classes(attributes: Sequence[QuasiIdentifier], classes: Classes) ->
     """Return the boxes of a release's own classes, O(q c); `boxes_of` reads the same from what is published."""
     members: dict[int, Members] = {}
     for place, attribute in enumerate(attributes):
-        if attribute.publication is Publication.VALUES:
+        if attribute.publication is PublishedForm.VALUES:
             sets = [attribute.read(each) if isinstance(each, list) else () for each in classes.values[place]]
             members[place] = [codes or () for codes in sets]
     return Boxes(classes.low, classes.high, classes.records, members)

@@ -14,7 +14,7 @@ from math import copysign, exp, lgamma, log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.measures.special import digamma
+from stream_anon.measures.digamma import digamma
 
 _CLOSE = 1e-13  # of a root: bisection ends there
 _LARGE = 1e7  # from here on the difference of two logarithms of gamma loses more digits than the series

@@ -50,7 +50,7 @@ class Unknown(StrEnum):
     ROOT = "root"
 
 
-class Publication(StrEnum):
+class PublishedForm(StrEnum):
     """How a class's values are published: hierarchy nodes, the tight range, or the set that occurs."""
 
     NODES = "nodes"
@@ -189,7 +189,7 @@ class QuasiIdentifier(Attribute):
     weight: float = 1.0
     missing: Missing = Missing.LEAF
     unknown: Unknown = Unknown.REJECT
-    publication: Publication = Publication.NODES
+    publication: PublishedForm = PublishedForm.NODES
     type: ScalarType = ScalarType.STRING
     min_level: int = 0
     max_level: int | None = None
@@ -218,7 +218,7 @@ class QuasiIdentifier(Attribute):
     @property
     def publishes_nodes(self) -> bool:
         """Return whether only nodes are published, no tight ranges and no sets."""
-        return self.publication is Publication.NODES and not self.domain.tight
+        return self.publication is PublishedForm.NODES and not self.domain.tight
 
     @property
     def has_levels(self) -> bool:
@@ -228,7 +228,7 @@ class QuasiIdentifier(Attribute):
     def at_level(self, level: int) -> QuasiIdentifier:
         """Return the attribute as it is published where every value becomes its node of one level."""
         domain = self.domain.by_nodes()
-        return replace(self, domain=domain, publication=Publication.NODES, min_level=level, max_level=level)
+        return replace(self, domain=domain, publication=PublishedForm.NODES, min_level=level, max_level=level)
 
     @cached_property
     def size(self) -> int:
@@ -366,7 +366,7 @@ class QuasiIdentifier(Attribute):
 
     def longest(self) -> list[Published]:
         """Return values among which is one whose JSON is as long as that of any published value."""
-        if self.publication is Publication.VALUES:
+        if self.publication is PublishedForm.VALUES:
             return [None, [self.publish(code, code) for code in range(self.domain.size)]]  # type: ignore[misc]
         return [None, ROOT_LABEL, *map(self.typed, self.domain.longest())]
 
@@ -388,11 +388,11 @@ class QuasiIdentifier(Attribute):
         if published is None:
             return None if self.missing is Missing.REJECT else (self.missing_code, self.missing_code)
         if isinstance(published, list):
-            return self._read_set(published) if self.publication is Publication.VALUES else None
+            return self._read_set(published) if self.publication is PublishedForm.VALUES else None
         if published == ROOT_LABEL:
             return (0, self.unknown_code) if self.root_is_possible else None
         bounds = self._read_one(published)
-        if bounds is not None and bounds[0] != bounds[1] and self.publication is Publication.VALUES:
+        if bounds is not None and bounds[0] != bounds[1] and self.publication is PublishedForm.VALUES:
             return None
         return bounds
 
@@ -401,7 +401,7 @@ class QuasiIdentifier(Attribute):
         """Return whether some values are published as "*": a domain's top may have a name of its own."""
         if self.missing is Missing.LEAF or self.unknown is Unknown.ROOT or self.min_level == self.domain.height:
             return True
-        if self.publication is Publication.VALUES:
+        if self.publication is PublishedForm.VALUES:
             return self.domain.size > 1
         return self.domain.publish(0, self.domain.size - 1) == ROOT_LABEL
 

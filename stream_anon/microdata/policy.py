@@ -23,7 +23,7 @@ from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.output.digest_key import DigestKey
-from stream_anon.microdata.output.members import check_shape, shaped
+from stream_anon.microdata.output.output_members import check_shape, shaped
 from stream_anon.microdata.output.shape import Shape
 
 EVERY_RECORD = "every-record"

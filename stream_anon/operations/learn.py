@@ -10,7 +10,7 @@ from stream_anon.clustering.forest.ordering.order_file import learned_from
 from stream_anon.errors import InputError
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import Format
-from stream_anon.formats.tables.formats import open_reader
+from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.microdata.policy import LearnedOrder, Policy
 from stream_anon.privacy.costs.objective import objective
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from stream_anon.errors import SettingsError
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 
 HEAD = """# Log lines
 The service writes one line a window and one for each thing an operator might want to know, to standard error. On
@@ -43,7 +43,7 @@ def explain(code: str) -> str:
     SettingsError
         If there is no such event; the message names those that are.
     """
-    known = {line.value: line for line in Line}
+    known = {line.value: line for line in LogLine}
     if code not in known:
         raise SettingsError("CODE", f"no such event; there are {', '.join(sorted(known))}")
     line = known[code]
@@ -52,7 +52,7 @@ def explain(code: str) -> str:
 
 def logs_page() -> str:
     """Return the page."""
-    rows = [f"| `{line.value}` | {line.levels} | {line.meaning} | {_linked(line.action)} |" for line in Line]
+    rows = [f"| `{line.value}` | {line.levels} | {line.meaning} | {_linked(line.action)} |" for line in LogLine]
     return HEAD + "\n".join(["| code | level | meaning | what to do |", "| --- | --- | --- | --- |", *rows]) + "\n"
 
 

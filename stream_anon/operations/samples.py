@@ -19,8 +19,8 @@ from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import InputError
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import STANDARD, Format, format_of
-from stream_anon.formats.tables.formats import open_reader
 from stream_anon.formats.tables.opening import not_utf8
+from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.judging.sample_study import Sample
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy

@@ -37,7 +37,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table with its title; where its columns do not fit it is shown as a list of its rows.
 
     Parameters

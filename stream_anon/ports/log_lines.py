@@ -10,12 +10,12 @@ from typing import NamedTuple, Self
 class Said(NamedTuple):
     """A line to be written: its kind, its level, and what it tells."""
 
-    line: Line
+    line: LogLine
     level: str
     fields: Mapping[str, object]
 
 
-class Line(StrEnum):
+class LogLine(StrEnum):
     """A kind of log line; its value is the code, the field `event` of the line.
 
     Parameters

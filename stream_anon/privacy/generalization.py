@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
@@ -58,7 +58,7 @@ class Generalizer:
 
     def _forget(self) -> None:
         self._place: dict[object, int] = {}
-        size, intervals = self._attribute.size, self._attribute.publication is not Publication.VALUES
+        size, intervals = self._attribute.size, self._attribute.publication is not PublishedForm.VALUES
         # The place of each pair of bounds, -1 where it is not known yet.
         self._near = np.full((size, size), -1, np.int64) if intervals and size <= _MOST_NEAR else None
         self._labels: dict[str, int] = {}
@@ -69,7 +69,7 @@ class Generalizer:
 
     def begin_window(self) -> None:
         """Start anew if too much is remembered; only between windows: within one a label names one value."""
-        if len(self.values) > _MOST_REMEMBERED or self._attribute.publication is Publication.VALUES:
+        if len(self.values) > _MOST_REMEMBERED or self._attribute.publication is PublishedForm.VALUES:
             self._forget()
 
     def intervals(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -193,7 +193,7 @@ def generalize(
     for j, (attribute, generalizer) in enumerate(zip(attributes, generalizers, strict=True)):
         generalizer.begin_window()
         sets = None
-        if attribute.publication is Publication.VALUES:
+        if attribute.publication is PublishedForm.VALUES:
             sets = members_of_classes(codes[j], class_of_row, classes)
             places = generalizer.sets(sets)
         else:

@@ -25,8 +25,8 @@ import msgspec
 
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Attribute, Identifier, Insensitive, QuasiIdentifier, Sensitive
+from stream_anon.microdata.domains.domain_kinds import DOMAINS
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
-from stream_anon.microdata.domains.registry import DOMAINS
 from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.privacy.certificate import MOST_COUNT, PART_BYTES, Digest, refuse_later
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
-from stream_anon.recoding.lattice.groups import TupleKeys, numbered
+from stream_anon.recoding.lattice.group_table import TupleKeys, numbered
 
 
 class FullDomain:

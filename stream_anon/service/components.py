@@ -17,7 +17,7 @@ from stream_anon.service.troubles import Troubles
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class OperatorChoices:
     """Choices that the settings leave to the operator.
 
     Parameters
@@ -46,7 +46,7 @@ class Components:
     """
 
     policy: Policy
-    choices: Choices
+    choices: OperatorChoices
     source: Source
     sink: Sink
     ledger: ReleaseLedger

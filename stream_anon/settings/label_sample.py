@@ -10,7 +10,7 @@ import numpy as np
 
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.codecs import codec_of
-from stream_anon.formats.tables.formats import open_reader
+from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.formats.tables.small_texts import raise_unless_regular
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.coding import Passed

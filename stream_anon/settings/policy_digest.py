@@ -10,7 +10,7 @@ from typing import Any
 
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.settings.attributes.attribute import DOMAINS, AttributeSettings
+from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.privacy import IndividualSettings
 from stream_anon.settings.section import Section
@@ -66,7 +66,7 @@ def _hashed(name: str, section: Section, never: frozenset[str] = frozenset()) ->
 
 
 def _attribute(given: AttributeSettings) -> dict[str, Any]:
-    domains = {key: getattr(given, key) for key in DOMAINS}
+    domains = {key: getattr(given, key) for key in DOMAIN_SETTINGS}
     built = {key: _hashed(key, domain) for key, domain in domains.items() if domain is not None}
     return _hashed("attribute", given) | built
 

@@ -20,7 +20,7 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -38,7 +38,7 @@ from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
 from stream_anon.secret_files import read_key
-from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAINS, AttributeSettings
+from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.attributes.domains import BalancedSettings, DomainSettings, WordsSettings
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
@@ -195,16 +195,16 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
     key = f"attributes.{name}"
     if given.publish is not None and given.order is not None:
         raise SettingsError(f"{key}.publish", "is for hierarchy and values: of an order ranges are published")
-    publication = Publication(given.publish or "nodes")
+    publication = PublishedForm(given.publish or "nodes")
     labels = domain.labels()
-    if publication is Publication.VALUES and labels is None:
+    if publication is PublishedForm.VALUES and labels is None:
         raise SettingsError(f"{key}.publish", "values needs a hierarchy or a list of values")
     if given.type is not None and labels is None:
         raise SettingsError(f"{key}.type", "is for hierarchy and values only")
     if labels is not None and kind is not ScalarType.STRING:
         _check_leaves(key, kind, list(labels), quoted=not isinstance(given.hierarchy, str))
     if domain.tight:
-        publication = Publication.TIGHT
+        publication = PublishedForm.TIGHT
     return QuasiIdentifier(
         name,
         domain,
@@ -247,7 +247,7 @@ def _canonical(kind: ScalarType, label: str) -> str:
 
 
 def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Domain:
-    for name in DOMAINS:
+    for name in DOMAIN_SETTINGS:
         settings = getattr(given, name)
         if settings is not None:
             return cast("DomainSettings", settings).build(f"{key}.{name}")

@@ -57,7 +57,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("input", model.RecordSettings),
     ("output", model.OutputSettings),
     ("attributes.NAME", attribute.AttributeSettings),
-    *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAINS.items()),
+    *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAIN_SETTINGS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
     ("attributes.NAME.hierarchy, by words", domains.WordsSettings),
     ("method", method.MethodSettings),

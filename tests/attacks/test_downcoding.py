@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from stream_anon.microdata.attributes import Publication
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -101,7 +101,7 @@ def test_sets_give_every_true_value_of_their_class(engine: str, measured: Measur
 
     Measured is how much narrower that is than the node which would have been published.
     """
-    policy, people = town_policy(engine=engine, publication=Publication.VALUES), townspeople(1000)
+    policy, people = town_policy(engine=engine, publication=PublishedForm.VALUES), townspeople(1000)
     release = Service(policy).release(people)
     members = true = under_nodes = 0
     for j, attribute in enumerate(policy.quasi_identifiers[1:], 1):

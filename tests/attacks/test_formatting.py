@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_anon.files.anonymizing import Anonymization
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.policy import Policy
 from tests.attacks.town import town_policy

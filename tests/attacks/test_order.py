@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.files.anonymizing import Anonymization
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.release import Release
 from stream_anon.service.closing.writer import CHUNK

@@ -24,7 +24,7 @@ from stream_anon.audit.audit import Audit
 from stream_anon.cli.main import main
 from stream_anon.cli.run.run import run
 from stream_anon.engine.closing import Closer
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Parcel

@@ -17,7 +17,7 @@ import numpy as np
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive
 from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -50,7 +50,7 @@ def town_policy(
     max_records: int = 1000,
     engine: str = "forest",
     tight: bool = False,
-    publication: Publication = Publication.NODES,
+    publication: PublishedForm = PublishedForm.NODES,
     **changes: Any,
 ) -> Policy:
     """Return a policy of three quasi-identifiers and an illness; `distinct_l` is short for that diversity.

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.automatic import balanced, word_prefixes
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from stream_anon.clustering.cells import Cells, Inside
+from stream_anon.clustering.cell_partitioner import CellPartitioner, Inside
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
-from stream_anon.clustering.protocol import UNKNOWN, Outlook, Partitioner
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.clustering.partitioning import UNKNOWN, Outlook, Partitioner
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
@@ -82,7 +82,7 @@ def _forest_of_sets(table: Table) -> Partitioner:
 
 def _as_set(attribute: QuasiIdentifier) -> QuasiIdentifier:
     categorical = isinstance(attribute.domain, CategoricalDomain)
-    return replace(attribute, publication=Publication.VALUES) if categorical else attribute
+    return replace(attribute, publication=PublishedForm.VALUES) if categorical else attribute
 
 
 def levels_of(table: Table) -> list[int | None]:
@@ -99,7 +99,7 @@ def fixed_levels_of(table: Table) -> list[int | None]:
 
 def _within(make: Callable[[Table], Inside]) -> Callable[[Table], Partitioner]:
     """Return an engine that works within the nodes of the highest levels."""
-    return lambda table: Cells(FullDomain(table.attributes, levels_of(table)).groups, make(table))
+    return lambda table: CellPartitioner(FullDomain(table.attributes, levels_of(table)).groups, make(table))
 
 
 PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
@@ -117,7 +117,7 @@ PARTITIONERS: dict[str, Callable[[Table], Partitioner]] = {
     "forest, other losses": _forest_of_another_loss,
     "forest, sets": _forest_of_sets,
     "k-forest": lambda table: KForest(table.model, table.criteria.k),
-    "full-domain": lambda table: Cells(FullDomain(table.attributes, fixed_levels_of(table)).groups),
+    "full-domain": lambda table: CellPartitioner(FullDomain(table.attributes, fixed_levels_of(table)).groups),
     "limited mondrian": _within(lambda table: Mondrian(table.model)),
     "limited forest": _within(lambda table: Forest(table.model, settled_book(table))),
     "limited k-forest": _within(lambda table: KForest(table.model, table.criteria.k)),

@@ -14,7 +14,7 @@ from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.mu_argus import MuArgus
 from stream_anon.recoding.recoders.optimal import Ola
-from stream_anon.recoding.recoders.protocol import Choice, Recoder
+from stream_anon.recoding.recoders.recoder import Choice, Recoder
 from stream_anon.recoding.recoders.samarati import Samarati
 from stream_anon.recoding.recoders.tds import Tds
 

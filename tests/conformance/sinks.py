@@ -10,10 +10,10 @@ from typing import Protocol
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.at_least_once_producer import AtLeastOnceProducer
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
-from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.ports import Membership, Sink
 from stream_anon.ports.input_topics import InputTopics
@@ -157,16 +157,18 @@ def _kafka(
 
 def _shadow(connection: Connection, name: str) -> WindowProducer:
     outputs = (f"{name}.out", f"{name}.out.certificates")
-    return ShadowSink(connection, outputs[1], outputs, lambda _: None)
+    return ShadowProducer(connection, outputs[1], outputs, lambda _: None)
 
 
 SINKS: Mapping[str, Destination] = {
     "memory": Destination(_memory, broker=False),
     "transactional": Destination(
-        _kafka(lambda connection, _: TransactionalSink(connection)), producer=TransactionalSink
+        _kafka(lambda connection, _: TransactionalProducer(connection)), producer=TransactionalProducer
     ),
     "at-least-once": Destination(
-        _kafka(lambda connection, _: AtLeastOnceSink(connection)), transactions=False, producer=AtLeastOnceSink
+        _kafka(lambda connection, _: AtLeastOnceProducer(connection)),
+        transactions=False,
+        producer=AtLeastOnceProducer,
     ),
-    "shadow": Destination(_kafka(_shadow), publishes=False, transactions=False, producer=ShadowSink),
+    "shadow": Destination(_kafka(_shadow), publishes=False, transactions=False, producer=ShadowProducer),
 }

@@ -14,27 +14,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from stream_anon.audit.cells import CellReader
+from stream_anon.audit.table_rows import CellReader
 from stream_anon.errors import Unfit
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.scanner import Scanner
 from stream_anon.formats.json.scanner.tables import scan_tables
 from stream_anon.formats.json.single_reading import SingleReader
 from stream_anon.formats.tables.csv_cells import parse
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import CodedRecord, code_value
 from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain
+from stream_anon.microdata.domains.domain_kinds import DOMAINS
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.microdata.domains.registry import DOMAINS
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.microdata.texts import Texts
 from stream_anon.privacy.costs import cost, lowest_nodes
 from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.settings.attributes.attribute import DOMAINS as SETTINGS
+from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS as SETTINGS
 from tests.conformance.domains import SPECIMENS, Specimen
 
 every = pytest.mark.parametrize("name", SPECIMENS)
@@ -42,7 +42,7 @@ _MOST = 8000
 
 
 def _attribute(domain: Domain, unknown: Unknown = Unknown.REJECT) -> QuasiIdentifier:
-    publication = Publication.TIGHT if domain.tight else Publication.NODES
+    publication = PublishedForm.TIGHT if domain.tight else PublishedForm.NODES
     return QuasiIdentifier("x", domain, unknown=unknown, publication=publication)
 
 

@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer, dealt
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -58,7 +58,7 @@ class Promise:
 
     @property
     def policy(self) -> Policy:
-        sets = Publication.VALUES if self.sets else Publication.NODES
+        sets = PublishedForm.VALUES if self.sets else PublishedForm.NODES
         return Policy(
             (
                 Identifier("person"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.legality import within_share
-from stream_anon.clustering.protocol import TOO_HIGH, UNPLACED
+from stream_anon.clustering.partitioning import TOO_HIGH, UNPLACED
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import EngineChoice
 from stream_anon.privacy.criteria import Criteria

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import MISSING_KEY
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.recoders import protocol
+from stream_anon.recoding.recoders import recoder as protocol
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
 from stream_anon.recoding.recoders.optimal import Ola
-from stream_anon.recoding.recoders.protocol import Asked, Recoder, Recoding
-from stream_anon.recoding.recoders.registry import RECODERS
+from stream_anon.recoding.recoders.recoder import Recoder, Recoding, RecodingGoal
+from stream_anon.recoding.recoders.recoders_by_name import RECODERS
 from stream_anon.recoding.recoders.samarati import Samarati
 from tests.conformance.recoders import SPECIMENS, Names, recoders
 from tests.support.effort import examples
@@ -35,9 +35,9 @@ _TABLES = st.one_of(tables(), tables_of_times())
 
 
 @st.composite
-def _asked(draw: st.DrawFn, most: int = 6) -> Asked:
+def _asked(draw: st.DrawFn, most: int = 6) -> RecodingGoal:
     k, least, suppressed = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(0, most))
-    return Asked(k, least, suppressed, draws=np.random.default_rng(draw(st.integers(0, 9))))
+    return RecodingGoal(k, least, suppressed, draws=np.random.default_rng(draw(st.integers(0, 9))))
 
 
 def _table(drawn: Table, seed: int = 0) -> protocol.Table:
@@ -66,7 +66,7 @@ def test_every_method_has_a_specimen() -> None:
 @examples(300)
 @given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_each_cell_becomes_a_node_above_its_value(
-    drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
+    drawn: Table, make: Callable[[Names], Recoder], asked: RecodingGoal, seed: int
 ) -> None:
     table = _table(drawn, seed)
     found = _made(make, table).recode(table, asked)
@@ -82,7 +82,7 @@ def test_each_cell_becomes_a_node_above_its_value(
 @examples(300)
 @given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_each_published_group_is_large_and_diverse_enough_where_the_method_promises_it(
-    drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
+    drawn: Table, make: Callable[[Names], Recoder], asked: RecodingGoal, seed: int
 ) -> None:
     table = _table(drawn, seed)
     recoder = _made(make, table)
@@ -111,7 +111,7 @@ def test_every_method_recodes_hours_and_minutes(make: Callable[[Names], Recoder]
     codes = np.array([[seen.code(each.isoformat()) for each in moments], draws.integers(0, 8, 120)], np.int32)
     rows = Rows(codes, np.arange(120), draws.integers(0, 3, (1, 120)))
     table = protocol.Table((seen, age), rows, draws.integers(0, 2, 120))
-    found = make(table.names).recode(table, Asked(4, 2, 5, draws=np.random.default_rng(0)))
+    found = make(table.names).recode(table, RecodingGoal(4, 2, 5, draws=np.random.default_rng(0)))
     low, high = found.low[0, ~found.suppressed], found.high[0, ~found.suppressed]
     assert len(low) > 0
     assert {seen.node(*each) for each in zip(low.tolist(), high.tolist(), strict=True)} == set(
@@ -123,7 +123,7 @@ def test_every_method_recodes_hours_and_minutes(make: Callable[[Names], Recoder]
 @examples(150)
 @given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_the_same_table_gives_the_same_answer_and_the_same_explanation(
-    drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
+    drawn: Table, make: Callable[[Names], Recoder], asked: RecodingGoal, seed: int
 ) -> None:
     first, again = (_made(make, table).recode(table, asked) for table in (_table(drawn, seed), _table(drawn, seed)))
     assert np.array_equal(first.low, again.low)
@@ -136,7 +136,7 @@ def test_the_same_table_gives_the_same_answer_and_the_same_explanation(
 @examples(150)
 @given(_TABLES, recoders(), _asked(), st.integers(0, 99))
 def test_rows_in_another_order_become_the_same_where_none_is_chosen_among_equals(
-    drawn: Table, make: Callable[[Names], Recoder], asked: Asked, seed: int
+    drawn: Table, make: Callable[[Names], Recoder], asked: RecodingGoal, seed: int
 ) -> None:
     table = _table(drawn, seed)
     recoder = _made(make, table)
@@ -153,7 +153,9 @@ def test_rows_in_another_order_become_the_same_where_none_is_chosen_among_equals
 
 @examples(200)
 @given(tables(), _asked())
-def test_datafly_publishes_every_row_where_the_whole_table_would_do_as_a_group(drawn: Table, asked: Asked) -> None:
+def test_datafly_publishes_every_row_where_the_whole_table_would_do_as_a_group(
+    drawn: Table, asked: RecodingGoal
+) -> None:
     table = _table(drawn)
     plain, kept = DataFly().recode(table, asked), DataFly(keep_suppressed=True).recode(table, asked)
     whole = asked.short(table, np.zeros(len(table), np.int64), 1)[0]
@@ -166,7 +168,7 @@ def test_datafly_publishes_every_row_where_the_whole_table_would_do_as_a_group(d
     assert (kept.high == tops[1])[:, changed].all()
 
 
-def _suppressed(drawn: Table, asked: Asked) -> dict[tuple[int, ...], int]:
+def _suppressed(drawn: Table, asked: RecodingGoal) -> dict[tuple[int, ...], int]:
     """Return what every node suppresses, counted by hand."""
     levels = drawn.levels
     asked_l = asked.l if len(drawn.rows.sensitive) else 1
@@ -239,7 +241,7 @@ def _minimal(satisfying: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
 @examples(120)
 @given(tables(), _asked(), st.booleans())
 def test_k_minimal_and_mingen_agree_with_a_search_of_all_nodes(
-    drawn: Table, asked: Asked, collapse_levels: bool
+    drawn: Table, asked: RecodingGoal, collapse_levels: bool
 ) -> None:
     satisfying = [own for own, lost in _suppressed(drawn, asked).items() if lost <= asked.most_suppressed]
     table = _table(drawn)
@@ -260,7 +262,7 @@ def test_k_minimal_and_mingen_agree_with_a_search_of_all_nodes(
 
 @examples(120)
 @given(tables(), _asked())
-def test_samarati_agrees_with_a_search_of_all_nodes(drawn: Table, asked: Asked) -> None:
+def test_samarati_agrees_with_a_search_of_all_nodes(drawn: Table, asked: RecodingGoal) -> None:
     lost = _suppressed(drawn, asked)
     satisfying = [own for own in lost if lost[own] <= asked.most_suppressed]
     found = Samarati().recode(_table(drawn), asked)
@@ -271,7 +273,7 @@ def test_samarati_agrees_with_a_search_of_all_nodes(drawn: Table, asked: Asked) 
 
 @examples(120)
 @given(tables(), _asked(), st.booleans())
-def test_incognito_finds_all_nodes_that_satisfy(drawn: Table, asked: Asked, collapse_levels: bool) -> None:
+def test_incognito_finds_all_nodes_that_satisfy(drawn: Table, asked: RecodingGoal, collapse_levels: bool) -> None:
     satisfying = [own for own, lost in _suppressed(drawn, asked).items() if lost <= asked.most_suppressed]
     found = Incognito(collapse_levels).recode(_table(drawn), asked)
     whole = found.steps[-2]  # the last subset is all attributes
@@ -285,7 +287,7 @@ def test_incognito_finds_all_nodes_that_satisfy(drawn: Table, asked: Asked, coll
 @pytest.mark.parametrize("loss", ["ncp", "prec", "discernibility", "entropy"])
 @examples(60)
 @given(drawn=tables(), asked=_asked())
-def test_ola_agrees_with_a_search_of_all_nodes(drawn: Table, asked: Asked, loss: str) -> None:
+def test_ola_agrees_with_a_search_of_all_nodes(drawn: Table, asked: RecodingGoal, loss: str) -> None:
     satisfying = [own for own, lost in _suppressed(drawn, asked).items() if lost <= asked.most_suppressed]
     found = Ola(loss).recode(_table(drawn), asked)  # type: ignore[arg-type]
     if satisfying:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stream_anon.engine.closing import Closer
 from stream_anon.microdata.attributes import (
     Identifier,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -35,10 +35,10 @@ from tests.support.tables import Table, diversity_of, is_legal, tables
 def _published(attribute: QuasiIdentifier, data: st.DataObject) -> QuasiIdentifier:
     """Return the attribute in one of the forms in which it may be published."""
     if attribute.domain.tight:
-        form = Publication.TIGHT
+        form = PublishedForm.TIGHT
     else:
-        sets = [Publication.VALUES] if isinstance(attribute.domain, CategoricalDomain) else []
-        form = data.draw(st.sampled_from([Publication.NODES, *sets]))
+        sets = [PublishedForm.VALUES] if isinstance(attribute.domain, CategoricalDomain) else []
+        form = data.draw(st.sampled_from([PublishedForm.NODES, *sets]))
     return replace(attribute, unknown=Unknown.ROOT, publication=form)
 
 

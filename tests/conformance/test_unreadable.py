@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from stream_anon.formats.avro.avro_reader import AvroReader
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec

@@ -18,7 +18,7 @@ from stream_anon.formats.avro import verifying as avro
 from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.avro_schemas import parsed
 from stream_anon.formats.avro.program import program_of as avro_program
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf import verifying as protobuf
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.program import program_of as protobuf_program

@@ -10,9 +10,9 @@ from typing import Any
 import fastavro
 import numpy as np
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.schemas.fields import fields_of
+from stream_anon.microdata.schemas.output_fields import fields_of
 from tests.conformance.test_codecs import release_of
 from tests.fuzz import json_inputs
 from tests.fuzz.cases import Case, Fault, Kind, Limits

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.scanner import Scanner
 from stream_anon.formats.json.scanner.tables import scan_tables
 from stream_anon.formats.json.single_reading import SingleReader

@@ -16,7 +16,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.attributes import (
     Identifier,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -33,7 +33,7 @@ from tests.support.tables import Table, diversity_of, is_legal, tables
 
 def _release(table: Table, sets: bool, seed: int = 0, limit: int = 100) -> tuple[Policy, Release]:
     quasi = [
-        replace(a, publication=Publication.VALUES) if sets and isinstance(a.domain, CategoricalDomain) else a
+        replace(a, publication=PublishedForm.VALUES) if sets and isinstance(a.domain, CategoricalDomain) else a
         for a in table.attributes
     ]
     return _released_as(table, quasi, EngineChoice(), seed, limit)
@@ -84,7 +84,7 @@ def _tuple(release: Release, row: int) -> str:
 
 
 def _exact(attribute: QuasiIdentifier, codes: list[int]) -> Any:
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         return attribute.publish_set(codes)
     return attribute.publish(*attribute.node(min(codes), max(codes)))
 
@@ -154,7 +154,7 @@ def _with_levels(attribute: QuasiIdentifier, data: st.DataObject) -> QuasiIdenti
         attribute,
         unknown=Unknown.ROOT,
         max_level=data.draw(st.none() | st.integers(0, attribute.domain.height)),
-        publication=Publication.TIGHT if attribute.domain.tight else data.draw(_forms(attribute)),
+        publication=PublishedForm.TIGHT if attribute.domain.tight else data.draw(_forms(attribute)),
     )
 
 
@@ -190,9 +190,9 @@ def _lowest(attribute: QuasiIdentifier) -> st.SearchStrategy[int]:
     return st.integers(0, most if attribute.publishes_nodes else 0)
 
 
-def _forms(attribute: QuasiIdentifier) -> st.SearchStrategy[Publication]:
-    sets = [Publication.VALUES] if isinstance(attribute.domain, CategoricalDomain) else []
-    return st.sampled_from([Publication.NODES, *sets])
+def _forms(attribute: QuasiIdentifier) -> st.SearchStrategy[PublishedForm]:
+    sets = [PublishedForm.VALUES] if isinstance(attribute.domain, CategoricalDomain) else []
+    return st.sampled_from([PublishedForm.NODES, *sets])
 
 
 @examples(100)

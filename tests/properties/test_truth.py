@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.library import Anonymizer
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.effort import examples
@@ -179,12 +179,12 @@ def test_a_published_value_covers_every_value_of_its_class(kind: str, data: st.D
             continue
     assume(coded)
     codes = [code for _, code in coded]
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         published = [attribute.publish_set(codes)]
     else:
         bounds = attribute.node(min(codes), max(codes))
         published = [attribute.publish(*bounds)]
-        if attribute.publication is Publication.NODES:  # and what privacy.extra_levels makes of it
+        if attribute.publication is PublishedForm.NODES:  # and what privacy.extra_levels makes of it
             published.append(attribute.publish(*attribute.above(*bounds)))
     for each in published:
         for value, _ in coded:

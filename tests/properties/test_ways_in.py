@@ -31,7 +31,7 @@ from stream_anon.formats.tables.json_lines import JsonLinesReader
 from stream_anon.microdata.attributes import (
     Identifier,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -147,7 +147,7 @@ def _outcomes(batches: Iterable[CodedBatch], rows: int) -> list[Outcome]:
 @cache
 def _policy(name: str, unknown: Unknown = Unknown.REJECT, missing: Missing = Missing.LEAF) -> Policy:
     domain = SPECIMENS[name].domain
-    publication = Publication.TIGHT if domain.tight else Publication.NODES
+    publication = PublishedForm.TIGHT if domain.tight else PublishedForm.NODES
     own = QuasiIdentifier("x", domain, unknown=unknown, missing=missing, publication=publication)
     return Policy((Identifier("id"), own), k=2, individual="id")
 
@@ -235,7 +235,7 @@ def test_days_and_times_that_come_as_such_have_the_same_codes(name: str, setting
 
 def test_texts_that_count_as_numbers_do_so_by_every_way(tmp_path: Path) -> None:
     domain = SPECIMENS["numeric-tight"].domain
-    own = QuasiIdentifier("x", domain, coerce=True, publication=Publication.TIGHT)
+    own = QuasiIdentifier("x", domain, coerce=True, publication=PublishedForm.TIGHT)
     policy = Policy((Identifier("id"), own), k=2, individual="id")
     values = ["1.25", "1,25", " 2 ", "0.501", "1e0", "3", "x", "1.234,5", "true", None]
     expected = _outcomes(BY_DICT(policy, values, tmp_path), len(values))

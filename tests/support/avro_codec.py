@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from stream_anon.formats.avro.avro_reader import AvroReader
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.policy import Policy
 from tests.support.avro_records import PlainReader, Unfit, zigzag

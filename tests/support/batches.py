@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.microdata.attributes import Attribute, Identifier, Publication, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, PublishedForm, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.automatic import balanced
@@ -23,7 +23,7 @@ def small_policy(k: int = 3, *, distinct_l: int | None = None, **limits: Any) ->
     attributes: tuple[Attribute, ...] = (
         Identifier("person"),
         QuasiIdentifier("age", CategoricalDomain(balanced([str(i) for i in range(16)]))),
-        QuasiIdentifier("ill", CategoricalDomain(ILL), publication=Publication.VALUES),
+        QuasiIdentifier("ill", CategoricalDomain(ILL), publication=PublishedForm.VALUES),
         Sensitive("result"),
     )
     return Policy(

@@ -27,12 +27,12 @@ from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
 from stream_anon.operations.negotiate.negotiation_page import negotiation_page
 from stream_anon.operations.samples import sample_of_file
-from stream_anon.operations.tables import OriginalTable, Released
-from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
-from stream_anon.operations.utility.report import UtilityReport
+from stream_anon.operations.studied_records import OriginalTable, Released
+from stream_anon.operations.utility.classifier_scores import ClassifierReport, LearningReport, Score
 from stream_anon.operations.utility.risk import RiskFound, RiskReport
 from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
 from stream_anon.operations.utility.utility_page import utility_page
+from stream_anon.operations.utility.utility_report import UtilityReport
 from stream_anon.service import events as e
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.status_board import REMARKS, StatusBoard
@@ -191,7 +191,7 @@ def utility(folder: Path, long: str = "released_visits_of_all_countries_k_1000_w
     releases = (one, replace(one, source=long), replace(one, source="k 100 & more.csv"))
     tiny = Uniqueness(0.00002, None, 0.98765, 0.00002)
     risk = RiskFound(MANY, False, Risk(1.0, 0.98765, 0.00001), 0.98765, Risk(1.0, 0.98765, 0.00001), tiny)
-    learned = Learned(0.98765, 12_345, 54_321)
+    learned = Score(0.98765, 12_345, 54_321)
     names = ("multi-layer perceptron with two hidden layers", "decision tree")
     classifiers = tuple(ClassifierReport(name, learned, (learned, learned, learned)) for name in names)
     learning = LearningReport(LABEL, 100, None, MANY, MANY, 0.612345, 12.5, classifiers)

@@ -15,7 +15,7 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -99,7 +99,7 @@ def shaped_policy(shape: Shape) -> Policy:
     ]
     sets = {"level": ScalarType.STRING, "smoker": ScalarType.BOOLEAN}
     attributes = [
-        replace(a, publication=Publication.VALUES) if isinstance(a, QuasiIdentifier) and a.name in sets else a
+        replace(a, publication=PublishedForm.VALUES) if isinstance(a, QuasiIdentifier) and a.name in sets else a
         for a in attributes
     ]
     return replace(plain, attributes=tuple(attributes), shape=shape)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import MISSING_KEY
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels, levels_of
 from stream_anon.recoding.lattice.lattice import Lattice
-from stream_anon.recoding.lattice.levels import AttributeLevels, levels_of
 from stream_anon.recoding.lattice.rows import Rows
 
 

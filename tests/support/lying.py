@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.protocol import UNKNOWN, Outlook
+from stream_anon.clustering.partitioning import UNKNOWN, Outlook
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.columns import Columns

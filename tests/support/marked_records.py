@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.unwrapping import FITS, Unwrapped, UnwrappingCodec
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy

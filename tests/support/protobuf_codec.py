@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.policy import Policy

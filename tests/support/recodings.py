@@ -14,7 +14,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.recoders.protocol import Recoding, Table
+from stream_anon.recoding.recoders.recoder import Recoding, Table
 
 RACE = QuasiIdentifier("race", CategoricalDomain(Hierarchy.flat(["Black", "White"])))
 PREFIX = QuasiIdentifier("zip", PrefixDomain(5, "0123456789", 5))

@@ -13,7 +13,7 @@ from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
     Insensitive,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -43,7 +43,7 @@ def ward_policy(k: int | None = 3, **changes: Any) -> Policy:
         QuasiIdentifier("illness", CategoricalDomain(Hierarchy.from_tree(ILLNESSES))),
         QuasiIdentifier("day", DateDomain("%Y-%m-%d", dt.date(2024, 1, 1), dt.date(2025, 12, 31))),
         QuasiIdentifier(
-            "plan", CategoricalDomain(Hierarchy.flat(["a", "b", "c", "d"])), publication=Publication.VALUES
+            "plan", CategoricalDomain(Hierarchy.flat(["a", "b", "c", "d"])), publication=PublishedForm.VALUES
         ),
         QuasiIdentifier("weight", NumericDomain(Decimal(30), Decimal(150), Decimal("0.5"), 1, tight=True)),
         Sensitive("result", ScalarType.STRING),
@@ -180,7 +180,7 @@ def read_certificate(parts: Sequence[bytes]) -> Certificate:
 def _publish(qi: QuasiIdentifier, values: Sequence[object]) -> _Published:
     codes = [qi.code(value) for value in values]
     low, high = min(codes), max(codes)
-    if qi.publication is Publication.VALUES:
+    if qi.publication is PublishedForm.VALUES:
         return low, high, qi.publish_set(codes), qi.ncp_set(codes)
     low, high = qi.node(low, high)
     return low, high, qi.publish(low, high), qi.ncp(low, high)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from stream_anon.microdata.attributes import PassThrough, Publication, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
@@ -28,7 +28,7 @@ def typed_value(attribute: QuasiIdentifier, natural: Any) -> Any:
         return {"min": _end(domain, bounds[0], "min"), "max": _end(domain, bounds[-1], "max")}
     if natural is None:
         return None
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         return [_label(one) for one in (natural if isinstance(natural, list) else [natural])]
     return _label(natural)
 

@@ -225,9 +225,9 @@ def test_only_the_survivors_of_an_earlier_run_are_tried_again(
     monkeypatch.setattr(main_module, "_report", lambda *_: 0)
     monkeypatch.chdir(ROOT)
     log = tmp_path / "log"
-    name = "stream_anon/audit/stretch.py::Stretch.holds: closed >= self.since -> closed > self.since"
+    name = "stream_anon/audit/scope.py::AuditScope.holds: closed >= self.since -> closed > self.since"
     log.write_text(f"survived     29  {name}\n")
-    main_module.main(["stream_anon/audit/stretch.py", "--again", str(log)])
+    main_module.main(["stream_anon/audit/scope.py", "--again", str(log)])
     assert tried == [name]
 
 

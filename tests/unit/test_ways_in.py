@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.tables.csv_files import CsvReader
 from stream_anon.formats.tables.json_lines import JsonLinesReader
 from stream_anon.library import Anonymizer, Policy

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from stream_anon.adapters.prometheus.columns import ColumnHistogram
+from stream_anon.adapters.prometheus.column_histogram import ColumnHistogram
 
 PREFIX = "stream_anon"
 OTHER = "other"  # stands for a label outside its set, which is a bug but must not make series grow without bound

@@ -17,14 +17,14 @@ from stream_anon.adapters.registry.replies import (
     NOT_ALLOWED,
     NOT_FOUND,
     OK,
-    Answer,
     ArtifactReferences,
+    CompatibilityReply,
     Conflict,
-    Number,
     Reply,
-    Schema,
+    ReplyBody,
+    SchemaIdReply,
+    SchemaReply,
     TooLarge,
-    Verdict,
 )
 from stream_anon.errors import RegistryError
 from stream_anon.formats.registry.asking import TELLABLE
@@ -88,7 +88,7 @@ class Session:
 
     async def looked_up(self, subject: str, schema: str, kind: str) -> int | None:
         """Return the id of a schema under a subject; None where it is not registered. Raises RegistryError."""
-        answer = await self._ask("POST", f"/subjects/{_quoted(subject)}", Number, _document(schema, kind))
+        answer = await self._ask("POST", f"/subjects/{_quoted(subject)}", SchemaIdReply, _document(schema, kind))
         return None if answer is None else answer.id
 
     async def register(self, subject: str, schema: str, kind: str) -> int:
@@ -128,18 +128,20 @@ class Session:
             way = f"{self._base}/compatibility/subjects/{_quoted(subject)}/{versions}"
             reply = await self._exchange("POST", way, _document(schema, kind))
             if reply.status == OK:
-                return reply.decoded(Verdict).is_compatible
+                return reply.decoded(CompatibilityReply).is_compatible
             if reply.status not in (NOT_FOUND, NOT_ALLOWED):
                 raise reply.refusal(posted=True)
         return True
 
     async def _registered(self, way: str, document: bytes) -> int:
-        answer = await self._ask("POST", way, Number, document)
+        answer = await self._ask("POST", way, SchemaIdReply, document)
         if answer is None:
             raise RegistryError("registry: answered a registration with status 404")
         return answer.id
 
-    async def _ask(self, method: str, way: str, kind: type[Answer], body: bytes | None = None) -> Answer | None:
+    async def _ask(
+        self, method: str, way: str, kind: type[ReplyBody], body: bytes | None = None
+    ) -> ReplyBody | None:
         reply = await self._exchange(method, self._base + way, body)
         if reply.status == OK:
             return reply.decoded(kind)
@@ -185,7 +187,7 @@ class Session:
 
     async def _entry(self, way: str, *, alone: bool = False) -> Entry | None:
         """Return the schema at a way of Confluent's interface. Raises RegistryError."""
-        found = await self._ask("GET", way, Schema)
+        found = await self._ask("GET", way, SchemaReply)
         if found is None:
             return None
         told = _bounded(() if alone else found.references or ())

@@ -24,7 +24,7 @@ class _Reference(msgspec.Struct):
     version: int
 
 
-class Schema(msgspec.Struct, rename="camel"):
+class SchemaReply(msgspec.Struct, rename="camel"):
     """A schema."""
 
     schema: str
@@ -52,13 +52,13 @@ class _ArtifactReference(msgspec.Struct, rename="camel"):
 ArtifactReferences = list[_ArtifactReference]
 
 
-class Number(msgspec.Struct):
+class SchemaIdReply(msgspec.Struct):
     """The id of a schema."""
 
     id: int
 
 
-class Verdict(msgspec.Struct):
+class CompatibilityReply(msgspec.Struct):
     """Whether a subject would take a schema."""
 
     is_compatible: bool
@@ -68,7 +68,7 @@ class _Fault(msgspec.Struct):
     error_code: int
 
 
-Answer = TypeVar("Answer", Schema, Number, Verdict, list[_ArtifactReference])
+ReplyBody = TypeVar("ReplyBody", SchemaReply, SchemaIdReply, CompatibilityReply, list[_ArtifactReference])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Reply:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
-    def decoded(self, kind: type[Answer]) -> Answer:
+    def decoded(self, kind: type[ReplyBody]) -> ReplyBody:
         """Return what the body says. Raises RegistryError."""
         try:
             return msgspec.json.decode(self.body, type=kind)

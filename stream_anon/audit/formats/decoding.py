@@ -11,8 +11,8 @@ from typing import Any
 
 from stream_anon.audit.formats.moments import as_json, zones_of
 from stream_anon.audit.formats.protobuf import protobuf_bodies
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.formats.stated_schemas import Describe, Stated, StatingRecord, said_plainly, schema_of
-from stream_anon.audit.formats.texts import decode_record
 from stream_anon.microdata.policy import Policy
 
 Decode = Callable[[bytes | None], dict[str, Any] | None]

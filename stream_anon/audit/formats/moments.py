@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.typed import ENDS
 from stream_anon.microdata.policy import Policy
 

@@ -19,7 +19,7 @@ from stream_anon.audit.formats.protobuf import file_said_plainly
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.schemas.avro import avro_schema
-from stream_anon.microdata.schemas.connect import connect_schema
+from stream_anon.microdata.schemas.connect_schema import connect_schema
 from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.microdata.schemas.protobuf import protobuf_schema
 

@@ -253,7 +253,7 @@ def plan_settings(
     standard: StandardFormat = Format.JSONL,
 ) -> None:
     """Say what k, l, the window and the engine cost in delay, suppression and loss; from a sample and a rate."""
-    from stream_anon.cli.decide.plan import Told, choices_of, limits_of, show_plan
+    from stream_anon.cli.decide.plan import PlanOutput, choices_of, limits_of, show_plan
     from stream_anon.operations.plan.arrivals import Load, bytes_of, rate_of
 
     chosen, source = _sampled("plan", policy, config, sample, standard)
@@ -263,7 +263,7 @@ def plan_settings(
     load = Load(None if rate is None else rate_of(rate), length)
     if load.rate is None and sample is not None:
         raise SettingsError("--rate", "a file has no times of arrival: say how many records come, such as 500/s")
-    raise typer.Exit(show_plan(chosen, source, load, choices, limits, seed, Told(document, picture)))
+    raise typer.Exit(show_plan(chosen, source, load, choices, limits, seed, PlanOutput(document, picture)))
 
 
 @app.command("learn", rich_help_panel="Decide")

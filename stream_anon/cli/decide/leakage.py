@@ -22,7 +22,7 @@ from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, 
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.policy_text import check_output, with_lowest_levels
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.tables import read_released, read_table
+from stream_anon.operations.studied_records import read_released, read_table
 from stream_anon.rounding import exactly
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.yaml_text import read_yaml

@@ -22,9 +22,9 @@ from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.negotiate import negotiating
+from stream_anon.operations.negotiate.negotiated_policy import negotiated_text
 from stream_anon.operations.negotiate.negotiating import Negotiation, NegotiationRequest
 from stream_anon.operations.negotiate.negotiation_page import negotiation_page
-from stream_anon.operations.negotiate.policy import negotiated_text
 from stream_anon.operations.policy_text import check_output
 from stream_anon.operations.samples import SampleSource
 from stream_anon.recoding.negotiation import Scheme

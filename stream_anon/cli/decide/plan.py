@@ -20,7 +20,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Load, arrivals_of
-from stream_anon.operations.plan.planning import FEW_WINDOWS, Choices, Limits, Plan, plan, warm_engines
+from stream_anon.operations.plan.planning import FEW_WINDOWS, Plan, PlanChoices, PlanLimits, plan, warm_engines
 from stream_anon.operations.plan.plot import plan_plot, require_matplotlib
 from stream_anon.operations.plan.trial import Setting, diversity_with
 from stream_anon.operations.samples import SampleSource
@@ -36,16 +36,16 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlanOutput:
     """Where the plan goes beside the table: as JSON, and as a picture."""
 
     document: Path | None = None
     picture: Path | None = None
 
 
-def choices_of(k: str, l: str, engine: str, max_records: str, max_delay: str) -> Choices:  # noqa: E741
+def choices_of(k: str, l: str, engine: str, max_records: str, max_delay: str) -> PlanChoices:  # noqa: E741
     """Return what to try, of lists such as `5,10,20`; SettingsError names the option that cannot be read."""
-    return Choices(
+    return PlanChoices(
         _listed("--k", k, _whole(2)),
         _listed("--l", l, _whole(1)),
         _listed("--engine", engine, _engine),
@@ -54,9 +54,9 @@ def choices_of(k: str, l: str, engine: str, max_records: str, max_delay: str) ->
     )
 
 
-def limits_of(delay: str | None, suppressed: str | None, loss: str | None) -> Limits:
+def limits_of(delay: str | None, suppressed: str | None, loss: str | None) -> PlanLimits:
     """Return what is asked of a setting; SettingsError names the option that cannot be read."""
-    return Limits(
+    return PlanLimits(
         None if delay is None else seconds_of("--max-delay", delay),
         None if suppressed is None else _share("--max-suppressed", suppressed),
         None if loss is None else _share("--max-loss", loss),
@@ -78,10 +78,10 @@ def show_plan(
     policy_file: Path,
     source: SampleSource,
     load: Load,
-    choices: Choices,
-    limits: Limits,
+    choices: PlanChoices,
+    limits: PlanLimits,
     seed: int,
-    told: Told,
+    told: PlanOutput,
 ) -> int:
     """Print what the settings cost; return the exit code, 1 if limits are given and no setting meets them.
 
@@ -116,7 +116,7 @@ def show_plan(
     return 0 if found.met else 1
 
 
-def _reading(policy: Policy, choices: Choices) -> Policy:
+def _reading(policy: Policy, choices: PlanChoices) -> Policy:
     """Return the policy under which the sample is read: with the criteria and the largest window of them all."""
     diversity = diversity_with(policy, max(choices.l, default=1)) | dict(policy.diversity)
     most = max(setting.max_records for setting in choices.settings(policy))

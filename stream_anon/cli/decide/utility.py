@@ -17,7 +17,8 @@ from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.tables import LabelBook, OriginalTable, Released, read_released, read_table
+from stream_anon.operations.studied_records import LabelBook, OriginalTable, Released, read_released, read_table
+from stream_anon.operations.utility.classifier_scores import LearningReport, study_learning
 from stream_anon.operations.utility.classifiers import (
     CLASSIFIERS,
     SEARCH,
@@ -25,16 +26,15 @@ from stream_anon.operations.utility.classifiers import (
     require_flaml,
     require_scikit_learn,
 )
-from stream_anon.operations.utility.learning import LearningReport, study_learning
-from stream_anon.operations.utility.report import UtilityReport
 from stream_anon.operations.utility.risk import RiskRequest, study_risks
 from stream_anon.operations.utility.study import study_utility
 from stream_anon.operations.utility.utility_page import utility_page
+from stream_anon.operations.utility.utility_report import UtilityReport
 from stream_anon.settings.policy_file import load_policy
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class ClassifierTask:
     """What classifiers shall learn.
 
     Parameters
@@ -61,7 +61,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UtilityRequest:
     """What is asked of the releases.
 
     Parameters
@@ -81,19 +81,21 @@ class Asked:
     seed: int
     threshold: float
     population: int | None
-    lesson: Lesson | None
+    lesson: ClassifierTask | None
     collapse_levels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UtilityOutput:
     """How the report is shown: as JSON instead of tables, and as a page too."""
 
     as_json: bool = False
     page: Path | None = None
 
 
-def utility(config: Path, original: str, released: Sequence[Path], asked: Asked, told: Told) -> int:
+def utility(
+    config: Path, original: str, released: Sequence[Path], asked: UtilityRequest, told: UtilityOutput
+) -> int:
     """Print what releases of a file keep and lose, their risks, and how well classifiers learn from them; return 0.
 
     Raises
@@ -126,7 +128,7 @@ def utility(config: Path, original: str, released: Sequence[Path], asked: Asked,
     return 0
 
 
-def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bool) -> Lesson | None:
+def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bool) -> ClassifierTask | None:
     """Return what classifiers shall learn, None without a label; SettingsError if an option needs one."""
     if label is None:
         if test is not None or search:
@@ -134,11 +136,15 @@ def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bo
         return None
     if search:
         require_flaml()
-    return Lesson(label, test, seconds, search)
+    return ClassifierTask(label, test, seconds, search)
 
 
 def _learning(
-    table: OriginalTable, releases: Sequence[Released], test: OriginalTable | None, lesson: Lesson, seed: int
+    table: OriginalTable,
+    releases: Sequence[Released],
+    test: OriginalTable | None,
+    lesson: ClassifierTask,
+    seed: int,
 ) -> LearningReport:
     effort = Effort(lesson.seconds, seed, SystemClock())
     console = Console(stderr=True, highlight=False, markup=False)

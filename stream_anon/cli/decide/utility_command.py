@@ -55,8 +55,8 @@ def compare_utility(
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page too.")] = None,
 ) -> None:
     """Say what releases of a file keep and lose, how likely people are found again, and what classifiers learn."""
-    from stream_anon.cli.decide.utility import Asked, Told, lesson_of, utility
+    from stream_anon.cli.decide.utility import UtilityOutput, UtilityRequest, lesson_of, utility
 
     lesson = lesson_of(label, test, seconds, search=search)
-    asked = Asked(seed, risk_threshold, population, lesson, collapse_levels)
-    raise typer.Exit(utility(config, original, released, asked, Told(as_json, page)))
+    asked = UtilityRequest(seed, risk_threshold, population, lesson, collapse_levels)
+    raise typer.Exit(utility(config, original, released, asked, UtilityOutput(as_json, page)))

@@ -16,12 +16,12 @@ from rich.table import Table
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.prometheus.audit_file import write_audit_file
-from stream_anon.audit.stretch import Stretch
+from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.verdict import Change, Verdict, Violation
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
+from stream_anon.operations.audit.audit_report import as_json, asked_of, figures_of, iso
 from stream_anon.operations.audit.auditing import AuditReport, Wanted
-from stream_anon.operations.audit.report import as_json, asked_of, figures_of, iso
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.ports import Clock
 
@@ -54,7 +54,7 @@ def audit_topic(config: Path, options: AuditOptions) -> int:
 def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
     clock = SystemClock()
     since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
-    wanted = Wanted(Stretch(since, options.batch), frozenset(options.former), options.overrides, options.keys)
+    wanted = Wanted(AuditScope(since, options.batch), frozenset(options.former), options.overrides, options.keys)
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.completed:,.0f} records and certificates read"),

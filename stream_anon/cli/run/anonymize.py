@@ -25,9 +25,9 @@ from stream_anon.files.rejects import in_words, parse_most_rejected
 from stream_anon.files.suppressed import many_suppressed, reasons_in_words, suppressed_in_words
 from stream_anon.files.two_tables import TwoTablesJob, beside
 from stream_anon.formats.tables.format_names import STANDARD, Format, format_of
-from stream_anon.formats.tables.formats import RecordReader, size_of
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.formats.tables.opening import not_utf8
+from stream_anon.formats.tables.record_files import RecordReader, size_of
 from stream_anon.judging.refusing import Judging, conditions_of
 from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.policy import Policy
-from stream_anon.recoding.recoders.protocol import Choice, Situation
+from stream_anon.recoding.recoders.recoder import Choice, Situation
 
 METHOD = "mu-argus"
 

@@ -17,8 +17,8 @@ from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
 from stream_anon.cli.run.demo_report import WIDTH, show_headline, show_outcome
 from stream_anon.demo.clinic import visits
-from stream_anon.demo.events import MOST_EVENTS, csv_events
-from stream_anon.demo.session import DemoOutcome, Phase, Progress, demo_settings, run_session
+from stream_anon.demo.made_up_events import MOST_EVENTS, csv_events
+from stream_anon.demo.session import DemoOutcome, DemoProgress, Phase, demo_settings, run_session
 from stream_anon.errors import InputError
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.loading import load_settings
@@ -27,7 +27,7 @@ from stream_anon.settings.policy_file import build_policy
 
 _LINE_EVERY = 8  # reports between two lines where there is no terminal: 2 s
 
-Tell = Callable[[Progress], None]
+Tell = Callable[[DemoProgress], None]
 
 
 def demo(csv: Path | None, policy: Path | None, events: int, k: int | None) -> int:
@@ -129,7 +129,7 @@ def _telling(console: Console, total: int) -> Iterator[Tell]:
         sent = bar.add_task("", total=total)
         done = bar.add_task("", total=total)
 
-        def tell(progress: Progress) -> None:
+        def tell(progress: DemoProgress) -> None:
             bar.update(sent, completed=progress.sent, description=f"produced ({progress.phase})")
             detail = f"anonymized ({progress.windows} windows, {progress.waiting:,} events wait in the open one)"
             bar.update(done, completed=progress.done, description=detail)
@@ -140,7 +140,7 @@ def _telling(console: Console, total: int) -> Iterator[Tell]:
 def _lines(console: Console) -> Tell:
     state: dict[str, object] = {"phase": None, "count": 0}
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: DemoProgress) -> None:
         count = int(str(state["count"])) + 1
         changed = progress.phase is not state["phase"]
         state["phase"], state["count"] = progress.phase, 0 if changed else count

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stream_anon.demo.pairing import Pair
+from stream_anon.demo.pairing import BeforeAndAfter
 from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -93,7 +93,7 @@ def _delays(median: float | None, late: float | None) -> str:
 # -- before and after ------------------------------------------------------------------------------------------
 
 
-def _show_pairs(console: Console, policy: Policy, shown: Sequence[Pair]) -> None:
+def _show_pairs(console: Console, policy: Policy, shown: Sequence[BeforeAndAfter]) -> None:
     arrow = "\u2192" if "utf" in console.encoding.lower() else "->"
     console.print(Text(f"{len(shown) or 'No'} events, each before {arrow} after", style="bold underline"))
     if not shown:
@@ -117,7 +117,7 @@ def _show_pairs(console: Console, policy: Policy, shown: Sequence[Pair]) -> None
     console.print()
 
 
-def _names(policy: Policy, shown: Sequence[Pair]) -> list[str]:
+def _names(policy: Policy, shown: Sequence[BeforeAndAfter]) -> list[str]:
     """Return the fields to show: who it is, what is undeclared, what is generalized, then what passes."""
     undeclared = {name: None for pair in shown for name in pair.before if name not in policy.index}
     identifiers = [a.name for a in policy.attributes if isinstance(a, Identifier)]
@@ -125,7 +125,7 @@ def _names(policy: Policy, shown: Sequence[Pair]) -> list[str]:
     return [*identifiers, *undeclared, *generalized, *(a.name for a in policy.passed)]
 
 
-def _cell(name: str, pair: Pair, arrow: str) -> Text:
+def _cell(name: str, pair: BeforeAndAfter, arrow: str) -> Text:
     before = _text(pair.before.get(name))
     if name not in pair.after:
         return Text.assemble(before, f" {arrow} ", ("gone", "italic red"))

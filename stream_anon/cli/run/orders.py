@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.http.answers import LONGEST_ORDER
-from stream_anon.adapters.http.ordering import give, has_ended
+from stream_anon.adapters.http.giving_orders import give, has_ended
 from stream_anon.errors import SettingsError
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.section import Duration

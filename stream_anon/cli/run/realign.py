@@ -13,7 +13,7 @@ from stream_anon.cli.run.confirming import confirmed
 from stream_anon.operations.ledger import realigning
 from stream_anon.operations.ledger.changes import refuse_members
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions
-from stream_anon.operations.ledger.realigning import Plan, Route
+from stream_anon.operations.ledger.realigning import RealignmentPlan, Route
 
 STAKE = (
     "What is at stake: a record that was released in the old cluster must not be released again. That holds if the "
@@ -42,7 +42,7 @@ def realign(config: Path, options: MirrorOptions, *, yes: bool) -> int:
     return 0
 
 
-def show(plan: Plan, console: Console) -> None:
+def show(plan: RealignmentPlan, console: Console) -> None:
     """Print where partitions go on, and what is at stake where something is changed."""
     table = Table(title=f"Ledger {plan.ledger}, group {plan.group}", title_justify="left")
     for heading in ("partition", "released there, below", "goes on here at", "withheld, at most", "what happens"):

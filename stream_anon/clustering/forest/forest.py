@@ -17,10 +17,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import allow, left_of
 from stream_anon.clustering.forest.arriving.laid_line import Line, lay_line
 from stream_anon.clustering.forest.arriving.open_forest import OpenForest
 from stream_anon.clustering.forest.classes import Classes, name_owners
+from stream_anon.clustering.forest.cost_tables import reordered, tables_first
 from stream_anon.clustering.forest.line.cut_sets import cut
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order import permuted
@@ -31,10 +31,10 @@ from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.forest.repairing.groups import Lines, groups_of, lines_of
 from stream_anon.clustering.forest.repairing.peel import peeled
 from stream_anon.clustering.forest.repairing.repair import repaired
-from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.clustering.from_scratch import FromScratch
-from stream_anon.clustering.protocol import UNKNOWN, Outlook
+from stream_anon.clustering.partitioning import UNKNOWN, Outlook
 from stream_anon.clustering.rules import FREQUENCIES, LISTED, Rules, rules_of
+from stream_anon.clustering.work_limit import allow, left_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria

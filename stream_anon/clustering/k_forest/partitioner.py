@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.from_scratch import Placement, placement_of
 from stream_anon.clustering.k_forest.checks import check_forest, check_neighbours, check_trees
 from stream_anon.clustering.k_forest.decompose import decompose_all
-from stream_anon.clustering.k_forest.forest import grow_forest
+from stream_anon.clustering.k_forest.growing import grow_forest
 from stream_anon.clustering.k_forest.joining import join_cheapest
 from stream_anon.clustering.k_forest.mending import LARGEST_K, mend
 from stream_anon.clustering.k_forest.neighbours import (
@@ -28,7 +28,7 @@ from stream_anon.clustering.k_forest.trees import (
     no_trees,
     trees_of_rows,
 )
-from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
+from stream_anon.clustering.partitioning import UNKNOWN, UNPLACED, Outlook
 from stream_anon.clustering.rules import Rules
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.costs.model import CostModel
@@ -100,7 +100,7 @@ class KForest:
         return answer
 
     def look_at(self, rows: Columns, rules: Rules) -> None:
-        """Learn nothing; see `clustering.cells.Inside`."""
+        """Learn nothing; see `clustering.cell_partitioner.Inside`."""
 
     def partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
         """Return the class of each row of a part of a window, which is legal as one class; O(n^2 q)."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import Classes, InputRange, Release, Suppression
-from stream_anon.privacy.loss import gcp
+from stream_anon.privacy.gcp import gcp
 
 _NOBODY, _NO_ROW = np.empty(0, np.int32), np.empty(0, np.int64)
 

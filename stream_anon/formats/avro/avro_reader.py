@@ -12,7 +12,7 @@ from stream_anon.formats.avro.program import program_of
 from stream_anon.formats.avro.walking import STACK, write_texts
 from stream_anon.formats.unwrapping import FITS, Unwrapped
 from stream_anon.formats.writing.numbers import SCRATCH
-from stream_anon.formats.writing.text_room import TextRoom, free_text, readable_bytes
+from stream_anon.formats.writing.text_buffer import TextBuffer, free_text, readable_bytes
 from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
 
@@ -77,7 +77,7 @@ class AvroReader:
         words = padded_words(text)
         stack = np.empty(STACK + SCRATCH, np.int64)
 
-        def write(room: TextRoom) -> None:
+        def write(room: TextBuffer) -> None:
             write_texts(
                 text, words, values.stops, values.gap,
                 program.steps, program.tables, program.texts,
@@ -85,7 +85,7 @@ class AvroReader:
                 *room.arrays, self._most, self._free,
             )  # fmt: skip
 
-        room = TextRoom(values, program.texts)
+        room = TextBuffer(values, program.texts)
         room.fill(write)
         return room.unwrapped((values.stops == values.starts) | (room.outcomes != FITS))
 

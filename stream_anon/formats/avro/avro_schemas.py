@@ -19,7 +19,7 @@ _KINDS = PRIMITIVES | RECORDS | {"enum", "fixed", "array", "map"}
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class AvroSchema:
     """A parsed schema: `root`, and the definitions of named types."""
 
     root: Any
@@ -36,7 +36,7 @@ class Schema:
         return self.named[part] if isinstance(part, str) and part not in PRIMITIVES else part
 
 
-def parsed(text: str, references: Mapping[str, str]) -> Schema:
+def parsed(text: str, references: Mapping[str, str]) -> AvroSchema:
     """Return a schema.
 
     Parameters
@@ -58,7 +58,7 @@ def parsed(text: str, references: Mapping[str, str]) -> Schema:
         root = parse_schema(_bare(msgspec.json.decode(text)), named_schemas=named, _write_hint=False)
     except Exception as error:  # noqa: BLE001 - whatever a parser stumbles over in what somebody wrote
         raise InputError(f"this is no Avro schema ({type(error).__name__})") from None
-    return Schema(root, named)
+    return AvroSchema(root, named)
 
 
 def _bare(schema: Any) -> Any:

@@ -13,11 +13,11 @@ from stream_anon.formats.writing.binary import BinaryEncoder
 from stream_anon.formats.writing.encoding import OfRecord, Part, of_class
 from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
-from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
+from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.typed import IntervalForm
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.schemas.avro import avro_schema
-from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, fields_of
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

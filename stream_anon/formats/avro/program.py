@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from stream_anon.errors import InputError
-from stream_anon.formats.avro import operations as op
-from stream_anon.formats.avro.avro_schemas import LOGICAL, RECORDS, Schema
+from stream_anon.formats.avro import opcodes as op
+from stream_anon.formats.avro.avro_schemas import LOGICAL, RECORDS, AvroSchema
 from stream_anon.formats.avro.verifying import verify
 from stream_anon.formats.writing.literals import UNREADABLE
 from stream_anon.formats.writing.numbers import MOST_SCALE
@@ -39,7 +39,7 @@ _COUNTED: dict[tuple[str, Any], tuple[int, int, int]] = {
 }
 
 
-def program_of(schema: Schema, paths: Sequence[tuple[str, ...]]) -> op.Program:
+def program_of(schema: AvroSchema, paths: Sequence[tuple[str, ...]]) -> op.Program:
     """Return the program that reads bodies of a schema.
 
     Parameters
@@ -67,7 +67,7 @@ class _Compiler:
     Named types are made once for each way in which they are read, and called, so that they may hold themselves.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
         self._steps: list[list[int]] = []
         self._tables: list[int] = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
-from stream_anon.formats.avro import operations as op
+from stream_anon.formats.avro import opcodes as op
 from stream_anon.formats.writing.numbers import MOST_SCALE
 from stream_anon.formats.writing.program_checks import are_texts, are_within
 

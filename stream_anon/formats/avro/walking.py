@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_kernel
-from stream_anon.formats.avro import operations as op
+from stream_anon.formats.avro import opcodes as op
 from stream_anon.formats.avro.lexing import read_long
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.formats.writing.copying import copied
@@ -28,7 +28,7 @@ from stream_anon.formats.writing.numbers import (
     put_uuid,
 )
 from stream_anon.formats.writing.strings import is_utf8
-from stream_anon.formats.writing.text_room import (
+from stream_anon.formats.writing.text_buffer import (
     FILLED,
     FRACTIONS,
     MALFORMED,

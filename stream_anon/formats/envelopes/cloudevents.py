@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_anon.formats.envelopes.object_unwrapper import LEFT, Members, RecordSpans, text_of
 from stream_anon.formats.json.scanner.forms import ABSENT, NEST, STRING
-from stream_anon.formats.json.scanner.odd_values import Found
+from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts
@@ -27,7 +27,7 @@ class CloudEventsEnvelope:
 
     paths = _PATHS
 
-    def spans(self, found: Found, texts: Texts) -> RecordSpans:
+    def spans(self, found: FoundValues, texts: Texts) -> RecordSpans:
         """Return where the data stand: all of the value in binary mode."""
         binary = found.forms[_VERSION] == ABSENT
         begins = found.starts[_VERSION]

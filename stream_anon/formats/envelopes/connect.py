@@ -6,10 +6,10 @@ import numpy as np
 
 from stream_anon.formats.envelopes.object_unwrapper import LEFT, Members, RecordSpans
 from stream_anon.formats.json.scanner.forms import ABSENT, NEST
-from stream_anon.formats.json.scanner.odd_values import Found
+from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA
+from stream_anon.microdata.schemas.connect_schema import PAYLOAD, SCHEMA
 from stream_anon.microdata.texts import Texts
 
 _SCHEMA, _PAYLOAD = range(2)
@@ -21,7 +21,7 @@ class ConnectEnvelope:
 
     paths = _PATHS
 
-    def spans(self, found: Found, texts: Texts) -> RecordSpans:  # noqa: ARG002 - the signature is the protocol's
+    def spans(self, found: FoundValues, texts: Texts) -> RecordSpans:  # noqa: ARG002 - the signature is the protocol's
         """Return where the payloads stand; those that are no object or array are left."""
         whole = (found.forms[_SCHEMA] != ABSENT) & (found.forms[_PAYLOAD] == NEST)
         outcomes = np.where(whole, FITS, LEFT).astype(np.int8)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from stream_anon.formats.envelopes.object_unwrapper import LEFT, Members, RecordSpans, text_of
 from stream_anon.formats.json.scanner.forms import ABSENT, NEST, NULL, STRING
 from stream_anon.formats.json.scanner.letters import OPEN_BRACE
-from stream_anon.formats.json.scanner.odd_values import Found
+from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.json.scanner.spans import SpanFinder
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA
+from stream_anon.microdata.schemas.connect_schema import PAYLOAD, SCHEMA
 from stream_anon.microdata.texts import Texts
 
 UNAVAILABLE = frozenset({"__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="})
@@ -73,7 +73,7 @@ class DebeziumEnvelope:
             self._outcomes[ord(letter)] = reason
         self._proofs = SpanFinder.of((*_PROOFS, *((PAYLOAD, *path) for path in _PROOFS)), _ANY_SIZE)
 
-    def spans(self, found: Found, texts: Texts) -> RecordSpans:
+    def spans(self, found: FoundValues, texts: Texts) -> RecordSpans:
         """Return where the rows stand; what has no operation of one letter, or does not prove it, is left."""
         bare = found.forms[_OP] != ABSENT
         forms, starts, stops = (
@@ -126,7 +126,7 @@ class DebeziumEnvelope:
         return after if op in ("c", "r", "u") and after.startswith(b"{") else Reason.WRONG_ENVELOPE
 
 
-def _are_objects(found: Found, forms: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _are_objects(found: FoundValues, forms: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which values are objects, whose forms and starts are given."""
     objects: NDArray[np.bool_] = forms == NEST
     objects[objects] = found.text[starts[objects]] == OPEN_BRACE

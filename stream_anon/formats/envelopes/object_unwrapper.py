@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.json.scanner.odd_values import Found
+from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.json.scanner.spans import SpanFinder
 from stream_anon.formats.json.single_reading import members_of_object
 from stream_anon.formats.unwrapping import FITS, Unwrapped
@@ -51,7 +51,7 @@ class Envelope(Protocol):
         """Return the keys of the members that `spans` looks at."""
         ...
 
-    def spans(self, found: Found, texts: Texts) -> RecordSpans:
+    def spans(self, found: FoundValues, texts: Texts) -> RecordSpans:
         """Return where the records of values stand whose members were found; those not plain are left anyway."""
         ...
 

@@ -23,7 +23,7 @@ from stream_anon.formats.envelopes.object_unwrapper import Envelope, ObjectUnwra
 from stream_anon.formats.unwrapping import Unwrapper
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.connect import PAYLOAD, SCHEMA, connect_schema
+from stream_anon.microdata.schemas.connect_schema import PAYLOAD, SCHEMA, connect_schema
 
 _encode = msgspec.json.Encoder().encode
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.formats.protobuf.operations import FIXED_64, LENGTH, VARINT
+from stream_anon.formats.protobuf.opcodes import FIXED_64, LENGTH, VARINT
 from stream_anon.formats.protobuf.passing import (
     AROUND,
     protobuf_list,
@@ -20,9 +20,9 @@ from stream_anon.formats.writing.binary import BinaryEncoder
 from stream_anon.formats.writing.encoding import OfRecord, Shared, Together, of_class
 from stream_anon.formats.writing.varints import MOST_VARINT, varint
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
-from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
+from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from stream_anon.microdata.schemas.protobuf import field_number, protobuf_schema
 
 _FORMS = {"integer": VARINT, "boolean": VARINT, "number": FIXED_64}  # all others are texts

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
-from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.protobuf.scanning import place_in, signed_32
 from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.fractions import is_finite, put_fraction
 from stream_anon.formats.writing.literals import put_boolean, put_null, put_unreadable
 from stream_anon.formats.writing.numbers import little_end, put_integer, put_unsigned
-from stream_anon.formats.writing.text_room import MALFORMED, NO_ROOM, TOO_LARGE, VALUE_ROOM, put_text
+from stream_anon.formats.writing.text_buffer import MALFORMED, NO_ROOM, TOO_LARGE, VALUE_ROOM, put_text
 from stream_anon.formats.writing.varints import read_varint
 
 _INT_32, _INT_64, _UINT_32, _UINT_64 = op.INT_32, op.INT_64, op.UINT_32, op.UINT_64

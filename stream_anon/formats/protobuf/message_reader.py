@@ -13,7 +13,7 @@ from stream_anon.formats.protobuf.scanning import PART_COLUMNS
 from stream_anon.formats.protobuf.walking import FRAME_COLUMNS, write_texts
 from stream_anon.formats.unwrapping import FITS, Unwrapped
 from stream_anon.formats.writing.numbers import SCRATCH
-from stream_anon.formats.writing.text_room import MOST_LEVELS, TextRoom, free_text, readable_bytes
+from stream_anon.formats.writing.text_buffer import MOST_LEVELS, TextBuffer, free_text, readable_bytes
 from stream_anon.microdata.keys import padded_words
 from stream_anon.microdata.texts import Texts
 
@@ -88,7 +88,7 @@ class MessageReader:
         parts = np.empty((longest // 2 + 2, PART_COLUMNS), np.int64)
         scratch = np.empty(SCRATCH, np.int64)
 
-        def write(room: TextRoom) -> None:
+        def write(room: TextBuffer) -> None:
             write_texts(
                 text, words, values.stops, values.gap, missing,
                 program.messages, program.fields, program.tables, program.texts,
@@ -96,7 +96,7 @@ class MessageReader:
                 *room.arrays, self._most, self._free,
             )  # fmt: skip
 
-        room = TextRoom(values, program.texts)
+        room = TextBuffer(values, program.texts)
         room.fill(write)
         return room.unwrapped(missing | (room.outcomes != FITS))
 

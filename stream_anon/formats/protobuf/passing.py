@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_kernel
-from stream_anon.formats.protobuf.operations import FIXED_64, LENGTH, VARINT
+from stream_anon.formats.protobuf.opcodes import FIXED_64, LENGTH, VARINT
 from stream_anon.formats.writing.binary import binary_values
 from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.encoding import Passing

@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.descriptor import FieldDescriptor as Of
 
 from stream_anon.errors import InputError
-from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.protobuf.verifying import verify
 from stream_anon.formats.writing.wanted import EVERYTHING, TOLD, Wanted, Wants, wanted_below
 from stream_anon.microdata.keys import PADDING, padded_words

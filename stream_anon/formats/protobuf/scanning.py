@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
-from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.unwrapping import FITS
-from stream_anon.formats.writing.text_room import MALFORMED, MOST_LEVELS, TOO_DEEP
+from stream_anon.formats.writing.text_buffer import MALFORMED, MOST_LEVELS, TOO_DEEP
 from stream_anon.formats.writing.varints import read_varint
 
 PART_COLUMNS = 4

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
-from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.writing.program_checks import are_texts, are_within
 
 _ALL_FORMS = {op.VARINT, op.FIXED_64, op.LENGTH, op.GROUP, op.FIXED_32}

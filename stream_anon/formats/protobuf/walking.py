@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_kernel
-from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.protobuf.field_values import put_key, put_list, put_nothing, put_single
 from stream_anon.formats.protobuf.scanning import has_symbol, scan
-from stream_anon.formats.protobuf.special import MOST_SPECIAL, put_special
+from stream_anon.formats.protobuf.well_known_types import MOST_SPECIAL, put_special
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.formats.writing.copying import copied
-from stream_anon.formats.writing.text_room import (
+from stream_anon.formats.writing.text_buffer import (
     FILLED,
     FRACTIONS,
     MOST_LEVELS,

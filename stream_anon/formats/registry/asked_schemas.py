@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from stream_anon.formats.registry.asking import RegistrySession, SchemaRegistry, may_be_told
 from stream_anon.formats.registry.budget import QuestionBudget
-from stream_anon.formats.registry.fields import FieldTypes
 from stream_anon.formats.registry.framing import Framing, SchemaKey
-from stream_anon.formats.registry.learning import Answer, BodyFormat, Learned, learn
 from stream_anon.formats.registry.memory import SchemaMemory
 from stream_anon.formats.registry.registered import RegisteredSchema
+from stream_anon.formats.registry.schema_fields import FieldTypes
+from stream_anon.formats.registry.schema_learning import BodyFormat, LearnedMessage, LearnedSchema, learn
 from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 
 _AT_ONCE = 8  # questions
@@ -69,7 +69,7 @@ class Schemas:
         self._untold = 0  # ids that were not asked for
         self._unknown_told = -math.inf
 
-    def reader(self, key: SchemaKey) -> Learned | None:
+    def reader(self, key: SchemaKey) -> LearnedMessage | None:
         """Return what reads a message; None if it was not learned."""
         return self._memory.reader(key)
 
@@ -136,7 +136,7 @@ class Schemas:
 
     async def _ask_all(self, session: RegistrySession, wanted: Mapping[int | str, Sequence[SchemaKey]]) -> int:
         """Ask for schemas, some at a time; return how many there are."""
-        answers = dict[int | str, tuple[Answer, int] | None]()
+        answers = dict[int | str, tuple[LearnedSchema, int] | None]()
         turns, untaken, found = iter(wanted.values()), deque(wanted), 0
 
         async def ask() -> None:
@@ -165,7 +165,7 @@ class Schemas:
                 take(number)
         return found
 
-    async def _ask(self, session: RegistrySession, keys: Sequence[SchemaKey]) -> tuple[Answer, int] | None:
+    async def _ask(self, session: RegistrySession, keys: Sequence[SchemaKey]) -> tuple[LearnedSchema, int] | None:
         """Return what is known of a schema, and its size; None if there is none."""
         number = keys[0].id
         if (given := self._given.get(str(number))) is not None:
@@ -226,7 +226,7 @@ class Schemas:
             self._unknown_told, self._untold = now, 0
             self._unknown.clear()
 
-    def _take(self, keys: Sequence[SchemaKey], answer: Answer, size: int) -> None:
+    def _take(self, keys: Sequence[SchemaKey], answer: LearnedSchema, size: int) -> None:
         answer = self._memory.take(keys, answer, size, asyncio.get_running_loop().time())
         for key, learned in answer.learned.items():
             if learned.fields is None:
@@ -242,7 +242,7 @@ class Schemas:
 
 
 def _change(
-    schema: str, before: FieldTypes | None, learned: Learned, attributes: Mapping[tuple[str, ...], str]
+    schema: str, before: FieldTypes | None, learned: LearnedMessage, attributes: Mapping[tuple[str, ...], str]
 ) -> SchemaChange:
     """Return what a schema says about declared fields, beside the one that was learned before it."""
     if learned.reader is None:

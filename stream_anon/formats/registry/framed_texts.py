@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.framing import UNFRAMED, Frames, Framing, SchemaKey, frames_of
-from stream_anon.formats.registry.learning import BodyFormat
+from stream_anon.formats.registry.schema_learning import BodyFormat
 from stream_anon.formats.unwrapping import FITS, MOST_TEXT, TooMuchAtOnce, Unwrapped
-from stream_anon.formats.writing.text_room import TEXT_A_BYTE, free_text
+from stream_anon.formats.writing.text_buffer import TEXT_A_BYTE, free_text
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from stream_anon.formats.registry.framing import SchemaKey
-from stream_anon.formats.registry.learning import UNREADABLE, Answer, Learned
 from stream_anon.formats.registry.messages import KnownMessages, MessageName, place_in
+from stream_anon.formats.registry.schema_learning import UNREADABLE, LearnedMessage, LearnedSchema
 
 _Value = TypeVar("_Value")
 MOST_KEPT = 16 * 1024 * 1024
@@ -29,7 +29,7 @@ class _Kept:
     """What is known of a schema that the registry has."""
 
     messages: KnownMessages | None = None  # None if it could not be read
-    readers: dict[MessageName, Learned] = field(default_factory=dict)
+    readers: dict[MessageName, LearnedMessage] = field(default_factory=dict)
     size: int = 0
     refused: float = 0.0  # when something of it could not be read
 
@@ -53,7 +53,7 @@ class SchemaMemory:
         self._size = 0
         self._in_use: Collection[int | str] = ()
 
-    def reader(self, key: SchemaKey) -> Learned | None:
+    def reader(self, key: SchemaKey) -> LearnedMessage | None:
         """Return what reads a message; None if it was not learned."""
         kept = self._kept.get(key.id)
         return None if kept is None else kept.readers.get(key.message)
@@ -81,7 +81,7 @@ class SchemaMemory:
                 return learned is None
         return now - kept.refused >= ASKED_AGAIN
 
-    def take(self, keys: Sequence[SchemaKey], answer: Answer, size: int, now: float) -> Answer:
+    def take(self, keys: Sequence[SchemaKey], answer: LearnedSchema, size: int, now: float) -> LearnedSchema:
         """Keep what became known of one schema, and make room for it.
 
         Parameters
@@ -105,11 +105,11 @@ class SchemaMemory:
             kept.messages, kept.size = answer.messages, max(kept.size, size)
         elif kept.messages is not None:  # it was read before: what reads its other messages stays
             there = [key for key in keys if place_in(key.message, kept.messages) is not None]
-            answer = Answer(kept.messages, dict.fromkeys(there, UNREADABLE))
+            answer = LearnedSchema(kept.messages, dict.fromkeys(there, UNREADABLE))
         kept.readers |= {key.message: learned for key, learned in answer.learned.items()}
         kept.size = max(kept.size, _LEAST_KEPT * len(kept.readers))
         if not self._make_room(kept.size):
-            answer = Answer(None, {SchemaKey(number): UNREADABLE})
+            answer = LearnedSchema(None, {SchemaKey(number): UNREADABLE})
             kept = _Kept()
         if any(learned.reader is None for learned in answer.learned.values()):
             kept.refused = now

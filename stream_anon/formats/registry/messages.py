@@ -15,13 +15,13 @@ from collections.abc import Mapping
 
 from stream_anon.formats.writing.varints import varint_at
 
-Place = tuple[int, ...]
+MessagePlace = tuple[int, ...]
 """Which of a schema's messages, which of the messages within that one, and so on."""
-MessageName = Place | int | str
+MessageName = MessagePlace | int | str
 """What a frame calls a message; the empty place where frames name none."""
 Places = tuple["Places | None", ...]
 """The places of messages: for each one, in order, those of the messages within it; None of an entry of a map."""
-KnownMessages = Places | Mapping[int | str, Place]
+KnownMessages = Places | Mapping[int | str, MessagePlace]
 """The messages of a schema: as places, or by what frames call them."""
 
 _MOST_DEPTH = 16  # messages within messages
@@ -38,7 +38,7 @@ MOST_BYTES = max(MOST_PLACE, 2 * _MOST_NUMBER + 1 + _MOST_NAME)
 """Bytes that name a message, at the most."""
 
 
-def place_in(message: MessageName, known: KnownMessages) -> Place | None:
+def place_in(message: MessageName, known: KnownMessages) -> MessagePlace | None:
     """Return where a message of a schema is; None if there is none of that name."""
     if not isinstance(message, tuple):
         return known.get(message) if isinstance(known, Mapping) else None
@@ -50,7 +50,7 @@ def place_in(message: MessageName, known: KnownMessages) -> Place | None:
     return None if places is None else message
 
 
-def place_at(data: bytes) -> tuple[Place, int] | None:
+def place_at(data: bytes) -> tuple[MessagePlace, int] | None:
     """Return the place that bytes begin with, as Confluent writes it, and its bytes; None if they hold none."""
     found = _signed_at(data, 0)
     if found is None or found[0] > _MOST_DEPTH:

@@ -75,7 +75,7 @@ async def with_references(place: str, ask: Ask) -> RegisteredSchema | None:
         await _collect(found, ask, texts, set(), 0)
     except _Boundless:
         return RegisteredSchema("", UNREADABLE)
-    except _Absent:
+    except _MissingReference:
         return None
     return RegisteredSchema(found.text, found.kind, tuple(texts.items()), found.id)
 
@@ -90,7 +90,7 @@ async def _collect(found: Entry, ask: Ask, texts: dict[str, str], seen: set[str]
             raise _Boundless
         inner = await ask(place)
         if inner is None:
-            raise _Absent
+            raise _MissingReference
         await _collect(inner, ask, texts, seen, depth + 1)
         texts[name] = inner.text
         if sum(map(len, texts.values())) > MOST_SCHEMA_BYTES:
@@ -101,5 +101,5 @@ class _Boundless(Exception):  # noqa: N818 - named after what is so
     """References are too many, too deep or too large, or name no version."""
 
 
-class _Absent(Exception):  # noqa: N818
+class _MissingReference(Exception):  # noqa: N818
     """The registry lacks what a schema refers to."""

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
-from stream_anon.formats.tables.columns import Column, ColumnCoder
 from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.format_names import DELIMITERS, TAB, Format
 from stream_anon.formats.tables.opening import lines_of, not_utf8
 from stream_anon.formats.tables.passed_columns import columns_of
+from stream_anon.formats.tables.table_columns import Column, ColumnCoder
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.coding import meant

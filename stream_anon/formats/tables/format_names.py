@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.microdata.output.members import shaped
+from stream_anon.microdata.output.output_members import shaped
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 

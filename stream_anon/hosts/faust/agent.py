@@ -18,7 +18,7 @@ from stream_anon.hosts.faust.group import FaustGroup
 from stream_anon.hosts.faust.source import FaustSource
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 from stream_anon.service.events import Listener
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.log_listener import into_log
@@ -149,7 +149,7 @@ class AnonymizingService:
                 source=self.source,
             )
         except Exception as error:
-            self._log.exception(Line.FAILED)
+            self._log.exception(LogLine.FAILED)
             if isinstance(error, StreamAnonError):
                 raise
             failure = StreamAnonError(describe(error))

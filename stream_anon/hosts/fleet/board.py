@@ -14,7 +14,7 @@ from stream_anon.adapters.prometheus.exposition import metrics_of
 from stream_anon.adapters.prometheus.merging import growing, merged
 from stream_anon.hosts.fleet.reports import WorkerReport
 from stream_anon.service.status.flow_history import SECONDS
-from stream_anon.service.status.leakage import highest
+from stream_anon.service.status.leakage_section import highest
 from stream_anon.service.status.status_board import LAST_WINDOWS, MOST_PLACES
 from stream_anon.service.wiring.observing import into_metrics
 

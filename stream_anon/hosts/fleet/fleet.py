@@ -18,14 +18,14 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
-from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.fleet_metrics import FleetMetrics
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.fleet.board import FleetBoard
 from stream_anon.hosts.fleet.member import REFUSED, WRONG_SETTINGS
 from stream_anon.hosts.fleet.reports import LONGEST, next_report
 from stream_anon.ports import Clock
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import unless_stopped
 from stream_anon.service.wiring.leaving import stop_at_signals
@@ -133,7 +133,7 @@ class Fleet:
         """Ask all workers to stop, and kill those that do not."""
         self._board.stop()
         if self._orders.forgets:
-            self._log.warning(Line.PAUSE_FORGOTTEN)
+            self._log.warning(LogLine.PAUSE_FORGOTTEN)
         draining = self._orders.draining
         for process in self._running.values():
             if draining:
@@ -165,10 +165,10 @@ class Fleet:
             if self._clock.monotonic() - begun >= STEADY:
                 pause = FIRST_PAUSE
             if isinstance(end, str):
-                self._log.error(Line.WORKER_NOT_STARTED, worker=number, error=end, again_in=pause)
+                self._log.error(LogLine.WORKER_NOT_STARTED, worker=number, error=end, again_in=pause)
             else:
                 self._metrics.restarted()
-                self._log.error(Line.WORKER_ENDED, worker=number, code=end, again_in=pause)
+                self._log.error(LogLine.WORKER_ENDED, worker=number, code=end, again_in=pause)
             await unless_stopped(self._stop, asyncio.sleep(pause))
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -207,5 +207,5 @@ class Fleet:
                     self._warm.set()
                 send(process, self._orders)
         except (TimeoutError, ValueError):
-            self._log.error(Line.WORKER_SILENT, worker=number)
+            self._log.error(LogLine.WORKER_SILENT, worker=number)
             process.kill()

@@ -22,7 +22,7 @@ from stream_anon.errors import Refused, SettingsError, StreamAnonError
 from stream_anon.hosts.fleet.reports import EVERY, WorkerReport
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 from stream_anon.service.orders import Orders
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.leaving import stop_at_signals
@@ -85,7 +85,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
                     orders=orders,
                 )
             except Exception:
-                log.exception(Line.FAILED)
+                log.exception(LogLine.FAILED)
                 raise
     finally:
         reporting.cancel()

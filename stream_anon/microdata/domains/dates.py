@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.calendar.cells import FINEST, Cells, Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import FINEST, CalendarCells, Finest
 from stream_anon.microdata.domains.calendar.clocks import Clocks
 from stream_anon.microdata.domains.calendar.moments import (
     EPOCH_DAYS,
@@ -23,7 +23,7 @@ from stream_anon.microdata.domains.calendar.moments import (
     tells_offsets,
     zone_of,
 )
-from stream_anon.microdata.domains.calendar.stretches import MomentTable, count_days, days_of_zone
+from stream_anon.microdata.domains.calendar.offset_periods import MomentTable, count_days, days_of_zone
 from stream_anon.microdata.domains.code_reading import ByMoment, ByText, OneByOne, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
@@ -127,9 +127,9 @@ class DateDomain(Domain):
         return self.finest is not Finest.DAY
 
     @cached_property
-    def _cells(self) -> Cells:
+    def _cells(self) -> CalendarCells:
         zone = zone_of(self.zone or "UTC", f"{self.key}.zone")
-        return Cells(self.earliest, self.latest, self.finest, zone, self.named_whole)
+        return CalendarCells(self.earliest, self.latest, self.finest, zone, self.named_whole)
 
     @cached_property
     def size(self) -> int:

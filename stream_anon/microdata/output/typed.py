@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.domains.domain import Interval, Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
@@ -47,7 +47,7 @@ class TypedForm(Protocol):
 
 def typed_form(attribute: QuasiIdentifier) -> TypedForm:
     """Return how the values of an attribute are written in one type."""
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         return SetForm(attribute)
     interval = attribute.domain.interval()
     return TextForm(attribute) if interval is None else IntervalForm(attribute, interval)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.fields import Field, check_plain_names, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, check_plain_names, fields_of
 
 _TYPES: dict[str, Any] = {
     "string": "string",

@@ -6,12 +6,12 @@ from stream_anon.microdata.attributes import (
     MOST_ITEMS,
     Missing,
     PassThrough,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
 )
 from stream_anon.microdata.domains.domain import Form, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.output.members import Member, Placed, by_first_key, members_of
+from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.typed import ENDS, IntervalForm
 from stream_anon.microdata.policy import Policy
 
@@ -74,7 +74,7 @@ def _member(member: Member) -> Schema:
 
 
 def _natural(attribute: QuasiIdentifier) -> Schema:
-    sets = attribute.publication is Publication.VALUES
+    sets = attribute.publication is PublishedForm.VALUES
     choices = _published(attribute, Form(attribute.typed, attribute.type.value, sets))
     return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
 
@@ -105,7 +105,7 @@ def _typed(member: Member, attribute: QuasiIdentifier) -> Schema:
             return {"description": f"{_GENERALIZED}: {_MEANING[member.end]}", **end}
         ends = {name: {"description": _MEANING[name], **end} for name in ENDS}
         return {"description": _GENERALIZED, **_closed(ends)}
-    sets = attribute.publication is Publication.VALUES
+    sets = attribute.publication is PublishedForm.VALUES
     choices = _published(attribute, Form(lambda label: label, "string", sets))
     if not sets:
         return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}

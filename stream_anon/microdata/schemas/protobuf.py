@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.fields import Field, check_plain_names, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, check_plain_names, fields_of
 
 _TYPES = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool"}
 _TEXTS = {

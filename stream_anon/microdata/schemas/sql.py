@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, fields_of
 
 TABLE = "released_records"
 _TYPES = {

@@ -19,7 +19,7 @@ from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans
 from stream_anon.audit.digests.kept_lines import KeptLines
-from stream_anon.audit.stretch import SLACK, Horizon, Stretch
+from stream_anon.audit.scope import SLACK, AuditScope, Horizon
 from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import InputError, SettingsError, UnreadableRecords
 from stream_anon.formats.tables.format_names import Format, as_written, released_format
@@ -65,7 +65,7 @@ class Wanted:
         Called with how many records and certificate parts were read further.
     """
 
-    stretch: Stretch = field(default_factory=Stretch)
+    stretch: AuditScope = field(default_factory=AuditScope)
     former: frozenset[str] = frozenset()
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: Sequence[Path] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from stream_anon.audit.formats.decoding import WriterSchema, by_schemas, schema_named
-from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.released_records import Decoded
 from stream_anon.formats.codecs import RecordFormats, described, kind_of
 from stream_anon.formats.registry.framing import Framing

@@ -16,8 +16,8 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import RegistryError, TopicError
 from stream_anon.formats.codecs import check_formats, codec_of
 from stream_anon.formats.tables.format_names import STANDARD, Format
-from stream_anon.formats.tables.formats import open_reader
-from stream_anon.formats.tables.samples import first_texts
+from stream_anon.formats.tables.record_files import open_reader
+from stream_anon.formats.tables.undeclared_samples import first_texts
 from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings

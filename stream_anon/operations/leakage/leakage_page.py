@@ -8,7 +8,7 @@ from itertools import groupby
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
-from stream_anon.pages.tables import Row, Table
+from stream_anon.pages.tables import PageTable, Row
 from stream_anon.pages.templates import rendered
 from stream_anon.rounding import exactly
 
@@ -34,23 +34,23 @@ def leakage_page(report: LeakageReport, suggestion: Suggestion | None = None, *,
     )
 
 
-def _raised(report: LeakageReport, found: Suggestion) -> Table:
+def _raised(report: LeakageReport, found: Suggestion) -> PageTable:
     rows = [
         _lowered(report, each, [str(of[name]) for of in (found.levels, found.before, found.heights)])
         for each in found.raised
         for name in each.attributes
     ]
-    return Table("Suggested levels", ["attribute", "min_level", "instead of", "highest", "bits", "then"], rows)
+    return PageTable("Suggested levels", ["attribute", "min_level", "instead of", "highest", "bits", "then"], rows)
 
 
-def _lowered_sets(report: LeakageReport, found: Suggestion) -> Table:
+def _lowered_sets(report: LeakageReport, found: Suggestion) -> PageTable:
     rows = [_lowered(report, each) for each in found.sets]
     remark = (
         "bits: what the true values leak. then: what is left if nothing finer is published than the suggested "
         "levels. The strong part of a bar is what is left."
     )
     title = f"Sets that leaked more than {exactly(report.asked.threshold or 0.0)}"
-    return Table(title, ["attributes", "bits", "then"], rows, remarks=[remark])
+    return PageTable(title, ["attributes", "bits", "then"], rows, remarks=[remark])
 
 
 def _lowered(report: LeakageReport, each: Lowered, levels: Sequence[str] = ()) -> Row:
@@ -59,11 +59,11 @@ def _lowered(report: LeakageReport, each: Lowered, levels: Sequence[str] = ()) -
     return Row(told, each.before / scale, each.after / scale)
 
 
-def _sets(report: LeakageReport, size: int, found: Iterable[SetLeakage]) -> Table:
+def _sets(report: LeakageReport, size: int, found: Iterable[SetLeakage]) -> PageTable:
     title = "Single attributes" if size == 1 else f"Sets of {size}"
     after = ["after"] if report.released is not None else []
     headings = ["attributes", "bits", "leaked", *after, "singled out"]
-    return Table(title, headings, [_row(report, each) for each in found])
+    return PageTable(title, headings, [_row(report, each) for each in found])
 
 
 def _row(report: LeakageReport, each: SetLeakage) -> Row:
@@ -73,7 +73,7 @@ def _row(report: LeakageReport, each: SetLeakage) -> Row:
     return Row(told, before, each.judged, loud=threshold is not None and each.judged > threshold)
 
 
-def _sensitive(report: LeakageReport) -> Table:
+def _sensitive(report: LeakageReport) -> PageTable:
     """Return what is given away of sensitive attributes, before and after the release."""
     rows = [
         Row((each.attribute, when, *cells(found)))
@@ -81,4 +81,4 @@ def _sensitive(report: LeakageReport) -> Table:
         for when, found in (("before", each.before), ("after", each.after))
         if found is not None
     ]
-    return Table("Sensitive attributes", ("attribute", "release", *COLUMNS), rows, texts=2)
+    return PageTable("Sensitive attributes", ("attribute", "release", *COLUMNS), rows, texts=2)

@@ -17,7 +17,7 @@ from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.operations.disclosures import documents
-from stream_anon.operations.tables import OriginalTable, Released
+from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.rounding import in_percent
 
 SCHEMA = 1

@@ -11,7 +11,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import BrokerError, Refused, SettingsError
 from stream_anon.operations.ledger.looking import Brokers
@@ -98,7 +98,7 @@ def on_brokers(config: Path, work: Callable[[KafkaSettings, Connection, Brokers]
     time = int(clock.wall()) * 1000
 
     async def do() -> _T:
-        sink, ledger = TransactionalSink(connection), KafkaLedger(connection, kafka.ledger)
+        sink, ledger = TransactionalProducer(connection), KafkaLedger(connection, kafka.ledger)
         try:
             return await work(kafka, connection, Brokers(ClusterView(connection), sink, ledger, time))
         finally:

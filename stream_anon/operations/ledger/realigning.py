@@ -55,7 +55,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RealignmentPlan:
     """What is done, partition by partition."""
 
     group: str
@@ -74,7 +74,7 @@ class Plan:
         return sum(line.aligned.withheld for line in self.lines if line.aligned is not None)
 
 
-async def plan(kafka: KafkaSettings, told: MirrorReport, brokers: Brokers) -> Plan:
+async def plan(kafka: KafkaSettings, told: MirrorReport, brokers: Brokers) -> RealignmentPlan:
     """Return where partitions of a service in the new cluster will go on, without changing anything.
 
     Raises
@@ -93,7 +93,7 @@ async def plan(kafka: KafkaSettings, told: MirrorReport, brokers: Brokers) -> Pl
             "neither mirrored certificates nor a mirrored ledger name a partition of the input: whether anything "
             "was released is not known. Compare the names of the topics and --source-alias with those of the mirror"
         )
-    return Plan(kafka.group, kafka.ledger, seen.members, lines)
+    return RealignmentPlan(kafka.group, kafka.ledger, seen.members, lines)
 
 
 def _line(place: Place, seen: Look, told: MirrorReport) -> Route:
@@ -119,7 +119,7 @@ def _line(place: Place, seen: Look, told: MirrorReport) -> Route:
     return Route(place, Fate.ALIGNED, released or None, entry, goes_on)
 
 
-async def realign(kafka: KafkaSettings, shown: Plan, told: MirrorReport, brokers: Brokers) -> None:
+async def realign(kafka: KafkaSettings, shown: RealignmentPlan, told: MirrorReport, brokers: Brokers) -> None:
     """Write the entries that were shown, and set the group's offsets to them: all of them or none.
 
     Parameters
@@ -149,16 +149,16 @@ async def realign(kafka: KafkaSettings, shown: Plan, told: MirrorReport, brokers
 # On a real broker ----------------------------------------------------------------------------------------------
 
 
-def look(config: Path, options: MirrorOptions) -> Plan:
+def look(config: Path, options: MirrorOptions) -> RealignmentPlan:
     """Return where the partitions of a settings file will go on. Raises SettingsError, Refused, BrokerError."""
 
-    async def do(kafka: KafkaSettings, connection: Connection, brokers: Brokers) -> Plan:
+    async def do(kafka: KafkaSettings, connection: Connection, brokers: Brokers) -> RealignmentPlan:
         return await plan(kafka, await read_mirror(connection, brokers.cluster, options, kafka), brokers)
 
     return on_brokers(config, do)
 
 
-def realign_shown(config: Path, options: MirrorOptions, shown: Plan) -> None:
+def realign_shown(config: Path, options: MirrorOptions, shown: RealignmentPlan) -> None:
     """Do what was shown; see `realign` and `look`."""
 
     async def do(kafka: KafkaSettings, connection: Connection, brokers: Brokers) -> None:

@@ -20,8 +20,8 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.negotiate.shields import ShieldShortfall, shortfalls
 from stream_anon.operations.samples import RecordSample
 from stream_anon.ports import Clock
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels, by_name, levels_of
 from stream_anon.recoding.lattice.lattice import Lattice
-from stream_anon.recoding.lattice.levels import AttributeLevels, by_name, levels_of
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.lattice.subset import chosen_levels
 from stream_anon.recoding.negotiation import Answer, Request, Scheme, negotiate

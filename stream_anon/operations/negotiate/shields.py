@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_anon.measures.grouping import dense, grouped, people
 from stream_anon.microdata.bounds import Shield
-from stream_anon.recoding.lattice.levels import AttributeLevels
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels
 from stream_anon.recoding.lattice.rows import Rows
 
 

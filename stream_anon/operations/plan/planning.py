@@ -24,7 +24,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class PlanChoices:
     """What is tried: every combination.
 
     Parameters
@@ -64,7 +64,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlanLimits:
     """What is asked of a setting; None asks nothing.
 
     Parameters
@@ -112,7 +112,7 @@ class Plan:
 
     arrivals: Arrivals
     seed: int
-    limits: Limits
+    limits: PlanLimits
     trials: tuple[Trial, ...]
     front: frozenset[int]
     answers: tuple[tuple[int, int | None, int | None], ...]
@@ -160,7 +160,7 @@ class Plan:
 
 
 def plan(
-    policy: Policy, arrivals: Arrivals, choices: Choices, limits: Limits, seed: int, progress: Progress
+    policy: Policy, arrivals: Arrivals, choices: PlanChoices, limits: PlanLimits, seed: int, progress: Progress
 ) -> Plan:
     """Try all settings and compare them; the same sample, choices and seed give the same plan.
 
@@ -184,7 +184,7 @@ def plan(
     return Plan(arrivals, seed, limits, tuple(trials), pareto_front(trials), tuple(answers))
 
 
-def warm_engines(policy: Policy, choices: Choices, seed: int) -> None:
+def warm_engines(policy: Policy, choices: PlanChoices, seed: int) -> None:
     """Compile what the first setting of each engine needs, so that no figure and no progress waits for it."""
     for setting in {setting.engine: setting for setting in choices.settings(policy)}.values():
         warm_up(with_setting(policy, setting, seed))
@@ -212,7 +212,7 @@ def _costs(figures: Figures) -> tuple[float, float, float]:
     return figures.longest_delay, figures.suppressed, figures.loss
 
 
-def _cheapest(trials: Sequence[Trial], promise: tuple[int, int | None], limits: Limits) -> int | None:
+def _cheapest(trials: Sequence[Trial], promise: tuple[int, int | None], limits: PlanLimits) -> int | None:
     meeting = [
         (trial.figures.loss, trial.figures.longest_delay, trial.setting.max_records, place)
         for place, trial in enumerate(trials)

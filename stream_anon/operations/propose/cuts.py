@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from stream_anon.errors import SettingsError
-from stream_anon.formats.tables.samples import Column
+from stream_anon.formats.tables.undeclared_samples import SampledField
 from stream_anon.microdata.domains.automatic import equal_frequency
 from stream_anon.operations.propose.guess import Guess
 from stream_anon.operations.propose.numbers import number
@@ -33,7 +33,7 @@ def wanted_ranges(options: Sequence[str]) -> Mapping[str, int]:
     return wanted
 
 
-def with_cuts(found: Guess, column: Column, people: People, parts: int, k: int) -> Guess:
+def with_cuts(found: Guess, column: SampledField, people: People, parts: int, k: int) -> Guess:
     """Return a numeric guess with ranges that hold about equally many values of the sample.
 
     A range begins only with a cell of the grid in which at least k people stand, and at least 10. Where no cell has

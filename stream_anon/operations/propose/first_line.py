@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stream_anon.formats.tables.samples import Column, FieldSample
+from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledField
 from stream_anon.operations.propose.roles import words
 from stream_anon.operations.propose.support import FEWEST
 
@@ -37,7 +37,7 @@ def holds_names(sample: FieldSample) -> bool:
     return sum(telling) >= 2 or 2 * sum(different) > len(columns)
 
 
-def _differs(name: str, column: Column, test: Callable[[str], bool]) -> bool:
+def _differs(name: str, column: SampledField, test: Callable[[str], bool]) -> bool:
     if name.casefold() in _MISSING or not test(name):
         return False
     return not any(test(str(value)) for value in column.distinct)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from stream_anon.formats.tables.samples import Column, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 
 FITTING = 0.95  # share of the values that must fit a domain of numbers, days or prefixes
 
@@ -31,12 +31,12 @@ def label(value: Value | None) -> str:
     return str(value)
 
 
-def fits(count: int, column: Column) -> bool:
+def fits(count: int, column: SampledField) -> bool:
     """Return whether so many of a column's values are enough for a domain."""
     return count > 0 and count >= FITTING * len(column.values)
 
 
-def misfits(column: Column, fitting: int) -> tuple[str, ...]:
+def misfits(column: SampledField, fitting: int) -> tuple[str, ...]:
     """Return the remark on values that are of another type than most."""
     rest = len(column.values) - fitting
     return (f"{rest:,} values ({percent(rest, len(column.values))}) do not fit and would be rejected",) * (rest > 0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from stream_anon.formats.tables.samples import Column, FieldSample
+from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledField
 from stream_anon.operations.propose.guess import FITTING, percent
-from stream_anon.operations.propose.sensitive import Field
+from stream_anon.operations.propose.sensitive import ProposedField
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Mixed:
     left_out: Mapping[str, str]
     others: Mapping[str, tuple[int, int]]
 
-    def told(self, field: Field, individual: str) -> Field:
+    def told(self, field: ProposedField, individual: str) -> ProposedField:
         """Return a field with a remark on the records that would be rejected because of it."""
         others, records = self.others.get(field.name, (0, 0))
         looked_at = field.settings.get("role") not in (None, "identifier") or field.name == individual
@@ -40,7 +40,7 @@ class Mixed:
 def of_one_kind(sample: FieldSample) -> tuple[FieldSample, Mixed]:
     """Return a sample of which each field is a value, a list or a parent of fields, as it is in most records."""
     paths = {column.keys: column for column in sample.columns.values() if column.objects}
-    columns: dict[str, Column] = {}
+    columns: dict[str, SampledField] = {}
     left_out: dict[str, str] = {}
     others: dict[str, tuple[int, int]] = {}
     for name, column in sample.columns.items():
@@ -59,12 +59,12 @@ def of_one_kind(sample: FieldSample) -> tuple[FieldSample, Mixed]:
     return replace(sample, columns=columns), Mixed(left_out, others)
 
 
-def _of_one_shape(column: Column) -> Column:
+def _of_one_shape(column: SampledField) -> SampledField:
     """Return a column of single values or of lists, whichever are more."""
     lists = sum(isinstance(value, tuple) for value in column.values)
     if lists in (0, len(column.values)):
         return column
-    kept = Column(keys=column.keys, objects=column.objects)
+    kept = SampledField(keys=column.keys, objects=column.objects)
     for row, value in zip(column.rows, column.values, strict=True):
         if isinstance(value, tuple) == (2 * lists > len(column.values)):
             kept.add(row, value)

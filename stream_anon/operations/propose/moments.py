@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cache, partial
 
 from stream_anon.errors import SettingsError
-from stream_anon.formats.tables.samples import Column, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 from stream_anon.microdata.domains.calendar.moments import ISO, MOST_LETTERS, PER_SECOND, iso_moment
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.operations.propose.guess import Guess, fits, misfits
@@ -55,7 +55,7 @@ class _Best:
     others: int = 0
 
 
-def dates(name: str, column: Column, people: People, texts: bool) -> Guess | None:
+def dates(name: str, column: SampledField, people: People, texts: bool) -> Guess | None:
     """Return the years of a column of days or moments; None if it is none."""
     best = _best_format(column, is_moment(name))
     if best is None:
@@ -87,7 +87,7 @@ def dates(name: str, column: Column, people: People, texts: bool) -> Guess | Non
     return Guess({"date": settings, "unknown": "root", **coerced}, remarks, is_time=True)
 
 
-def _best_format(column: Column, named: bool) -> _Best | None:
+def _best_format(column: SampledField, named: bool) -> _Best | None:
     some = column.values[:: max(1, len(column.values) // _PROBE)]
     best: _Best | None = None
     for form in DAY_FORMATS:

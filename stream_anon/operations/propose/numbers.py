@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 
-from stream_anon.formats.tables.samples import Column, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 from stream_anon.operations.propose.guess import FITTING, Guess, Setting, fits, misfits
 from stream_anon.operations.propose.roles import is_age
 from stream_anon.operations.propose.support import FEWEST, People, Reading, read
@@ -38,7 +38,7 @@ def number(value: Value, most: int = 10**15) -> Decimal | None:
     return found if found.is_finite() and abs(found) < most else None
 
 
-def coercion(column: Column, convert: Callable[[Value], object], *, texts: bool) -> dict[str, Setting]:
+def coercion(column: SampledField, convert: Callable[[Value], object], *, texts: bool) -> dict[str, Setting]:
     """Return the setting with which the texts of a column that mean something to `convert` count as numbers.
 
     A cell of CSV is one without it, unless it has a decimal comma.
@@ -47,7 +47,7 @@ def coercion(column: Column, convert: Callable[[Value], object], *, texts: bool)
     return {"coerce": True} if any(convert(value) is not None for value in needed) else {}
 
 
-def numbers_of(column: Column, *, texts: bool) -> Reading | None:
+def numbers_of(column: SampledField, *, texts: bool) -> Reading | None:
     """Return the numbers of a column; None if too few values are numbers, or their texts are codes."""
     found = read(column, number)
     if not fits(len(found), column):
@@ -59,7 +59,7 @@ def numbers_of(column: Column, *, texts: bool) -> Reading | None:
     return None if not texts and 2 * len(written) > len(column.distinct) and len(written) <= _MOST_TEXTS else found
 
 
-def numeric(name: str, column: Column, people: People, texts: bool) -> Guess | None:
+def numeric(name: str, column: SampledField, people: People, texts: bool) -> Guess | None:
     """Return the range of a column of numbers; None if it has none that enough individuals share."""
     found = numbers_of(column, texts=texts)
     ends = None if found is None else _bulk(found, people)
@@ -88,7 +88,7 @@ def numeric(name: str, column: Column, people: People, texts: bool) -> Guess | N
     return Guess({"numeric": settings, "unknown": "root", **coercion(column, number, texts=texts)}, remarks)
 
 
-def ranges(column: Column, people: People, texts: bool) -> Guess | None:
+def ranges(column: SampledField, people: People, texts: bool) -> Guess | None:
     """Return wide ranges of sensitive numbers; None if there are none that enough individuals share.
 
     A cell is a range: no number is published as itself, not even the greatest one.

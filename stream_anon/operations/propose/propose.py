@@ -14,16 +14,16 @@ from typing import Any, NamedTuple, cast
 
 from stream_anon.errors import InputError, SettingsError, Unfit
 from stream_anon.formats.tables.csv_cells import parse
-from stream_anon.formats.tables.samples import Column, FieldSample, read_sample
+from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledField, read_sample
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
 from stream_anon.operations.propose.cuts import with_cuts
-from stream_anon.operations.propose.domains import guess
 from stream_anon.operations.propose.first_line import holds_names
 from stream_anon.operations.propose.guess import label
 from stream_anon.operations.propose.mixed import of_one_kind
+from stream_anon.operations.propose.proposed_domains import guess
 from stream_anon.operations.propose.recognised import recognised
 from stream_anon.operations.propose.roles import (
     STRONG,
@@ -33,7 +33,7 @@ from stream_anon.operations.propose.roles import (
     kind_of,
     person_score,
 )
-from stream_anon.operations.propose.sensitive import Field, sensitive_field, sensitive_list
+from stream_anon.operations.propose.sensitive import ProposedField, sensitive_field, sensitive_list
 from stream_anon.operations.propose.support import FEWEST, People, read
 from stream_anon.operations.propose.yaml_lines import block, scalar
 from stream_anon.settings.loading import parse_settings
@@ -83,7 +83,7 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
         if not sample.texts and people.number(whole.columns[name].rows) < FEWEST:
             unnamed += 1  # the name itself may be a value, where keys are made from data
         elif name in mixed.left_out:
-            fields.append(Field(name, {}, (mixed.left_out[name],)))
+            fields.append(ProposedField(name, {}, (mixed.left_out[name],)))
         else:
             column = sample.columns[name]
             found = _field(name, kinds[name], column, people, sample.texts, _Asked(ranges.get(name), k))
@@ -95,7 +95,7 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
         )
     advice = [*few_people(count, k), *many_columns(_candidates(sample, fields))]
 
-    def written(proposed: list[Field]) -> str:
+    def written(proposed: list[ProposedField]) -> str:
         return "\n".join(_lines(sample, proposed, unnamed, individual, k, advice)) + "\n"
 
     text = written(fields)
@@ -103,16 +103,16 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
     return text if sample.more else written([_closed(field, sample, policy) for field in fields])
 
 
-def _kind(name: str, column: Column, records: int) -> FieldKind:
+def _kind(name: str, column: SampledField, records: int) -> FieldKind:
     return FieldKind.PLAIN if recognised(column) is not None else kind_of(name, column.values, records)
 
 
-def _candidates(sample: FieldSample, fields: list[Field]) -> list[Candidate]:
+def _candidates(sample: FieldSample, fields: list[ProposedField]) -> list[Candidate]:
     chosen = [field.name for field in fields if field.settings.get("role") == "quasi-identifier"]
     return [Candidate(name, len(sample.columns[name].distinct)) for name in chosen]
 
 
-def _closed(field: Field, sample: FieldSample, policy: Policy) -> Field:
+def _closed(field: ProposedField, sample: FieldSample, policy: Policy) -> ProposedField:
     """Let a field reject other values if the sample, which was read whole, holds none."""
     if field.settings.get("unknown") != "root":
         return field
@@ -174,34 +174,36 @@ class _Asked(NamedTuple):
     k: int
 
 
-def _field(name: str, kind: FieldKind, column: Column, people: People, texts: bool, asked: _Asked) -> Field:
+def _field(
+    name: str, kind: FieldKind, column: SampledField, people: People, texts: bool, asked: _Asked
+) -> ProposedField:
     if not column.values:
-        return Field(name, {}, ("no value in the sample",))
+        return ProposedField(name, {}, ("no value in the sample",))
     if kind in _LEFT_OUT:
-        return Field(name, {}, (kind.value,))
+        return ProposedField(name, {}, (kind.value,))
     if kind is FieldKind.SENSITIVE_LIST:
         return sensitive_list(name, column, people)
     if kind is FieldKind.IDENTIFIER:
-        return Field(name, {"role": "identifier"})
+        return ProposedField(name, {"role": "identifier"})
     found = guess(name, column, people, texts)
     remarks: tuple[str, ...] = ()
     if kind is FieldKind.SENSITIVE and not (found is not None and found.is_time):
         sensitive = sensitive_field(name, column, people, texts, asked.k)
-        if isinstance(sensitive, Field):
+        if isinstance(sensitive, ProposedField):
             return sensitive
         found = sensitive
     elif found is not None:
         remarks = _remarks(name)
     if found is None:
-        return Field(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))
+        return ProposedField(name, {}, (f"too many different values, or too few that {FEWEST} individuals share",))
     if not found.settings:
-        return Field(name, {}, found.remarks)
+        return ProposedField(name, {}, found.remarks)
     if asked.parts is not None:
         found = with_cuts(found, column, people, asked.parts, asked.k)
-    return Field(name, {"role": "quasi-identifier", **found.settings}, (*remarks, *found.remarks))
+    return ProposedField(name, {"role": "quasi-identifier", **found.settings}, (*remarks, *found.remarks))
 
 
-def _addressed(field: Field, column: Column) -> Field:
+def _addressed(field: ProposedField, column: SampledField) -> ProposedField:
     """Return a field with its path, where one of its keys has a dot in it."""
     if not field.settings or not column.keys or column.keys == tuple(field.name.split(".")):
         return field
@@ -216,22 +218,22 @@ def _remarks(name: str) -> tuple[str, ...]:
     return ()
 
 
-def _without_nesting(fields: list[Field]) -> list[Field]:
+def _without_nesting(fields: list[ProposedField]) -> list[ProposedField]:
     """Leave out a field that is a value here and a parent of values there."""
     paths = [field.path for field in fields if field.settings]
     parents = {path[:depth] for path in paths for depth in range(1, len(path))}
     kept = []
     for field in fields:
         if field.settings and not all(field.path):
-            field = Field(field.name, {}, ("its name cannot be written as a path",))  # noqa: PLW2901
+            field = ProposedField(field.name, {}, ("its name cannot be written as a path",))  # noqa: PLW2901
         elif field.settings and field.path in parents:
-            field = Field(field.name, {}, ("sometimes a value, sometimes a parent of values",))  # noqa: PLW2901
+            field = ProposedField(field.name, {}, ("sometimes a value, sometimes a parent of values",))  # noqa: PLW2901
         kept.append(field)
     return kept
 
 
 def _lines(
-    sample: FieldSample, fields: list[Field], unnamed: int, individual: str, k: int, advice: list[str]
+    sample: FieldSample, fields: list[ProposedField], unnamed: int, individual: str, k: int, advice: list[str]
 ) -> Iterator[str]:
     more = "the first " if sample.more else ""
     yield f"# A first policy, proposed from {more}{sample.records} records. A person must decide what DECIDE marks."
@@ -282,7 +284,7 @@ def _individual_lines(individual: str) -> Iterator[str]:
     yield f"  individual: {scalar(individual)}"
 
 
-def _left_out(fields: list[Field], unnamed: int) -> Iterator[str]:
+def _left_out(fields: list[ProposedField], unnamed: int) -> Iterator[str]:
     if fields or unnamed:
         yield from ("", "# Not declared, and so never published:")
     for field in fields:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stream_anon.errors import Unfit
-from stream_anon.formats.tables.samples import Column
+from stream_anon.formats.tables.undeclared_samples import SampledField
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.domain import Domain
-from stream_anon.microdata.domains.registry import DOMAINS
+from stream_anon.microdata.domains.domain_kinds import DOMAINS
 from stream_anon.operations.propose.support import Reading, read
-from stream_anon.settings.attributes.attribute import DOMAINS as SETTINGS
+from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS as SETTINGS
 
 _PROBE = 200  # values; a column of which no domain recognises so many is none that it would recognise whole
 
 
-def recognised(column: Column) -> Mapping[str, Mapping[str, object]] | None:
+def recognised(column: SampledField) -> Mapping[str, Mapping[str, object]] | None:
     """Return the settings of the domain that most values are of, None if no domain says so."""
     values = column.values
     probe = values[:: max(1, len(values) // _PROBE)]
@@ -25,7 +25,7 @@ def recognised(column: Column) -> Mapping[str, Mapping[str, object]] | None:
     return None
 
 
-def fitting(settings: Mapping[str, Mapping[str, object]], column: Column) -> Reading:
+def fitting(settings: Mapping[str, Mapping[str, object]], column: SampledField) -> Reading:
     """Return the values that are of the type of the domain that `recognised` settings build, outside or not."""
     ((key, given),) = settings.items()
     domain = SETTINGS[key].model_validate(given).build(key)

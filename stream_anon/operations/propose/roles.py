@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from stream_anon.formats.tables.samples import NESTED, Value
+from stream_anon.formats.tables.undeclared_samples import NESTED, Value
 from stream_anon.microdata.domains.calendar.moments import PER_SECOND
 
 

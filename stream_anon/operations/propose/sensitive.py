@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from stream_anon.formats.tables.samples import Column, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 from stream_anon.judging.tally import MOST_LINKABLE
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.operations.propose.guess import Guess, label, misfits, percent
@@ -19,7 +19,7 @@ MOST_HELD = 0.4
 
 
 @dataclass(frozen=True)
-class Field:
+class ProposedField:
     """What is proposed for one field; no settings: it is left out."""
 
     name: str
@@ -33,7 +33,7 @@ class Field:
         return tuple(cast("list[str]", self.settings.get("path") or self.name.split(".")))
 
 
-def sensitive_field(name: str, column: Column, people: People, texts: bool, k: int) -> Field | Guess:
+def sensitive_field(name: str, column: SampledField, people: People, texts: bool, k: int) -> ProposedField | Guess:
     """Return what is proposed for a field whose values are single ones, by their type.
 
     A guess stands for numbers some of which too few people share: no run publishes these as they are.
@@ -52,12 +52,12 @@ def sensitive_field(name: str, column: Column, people: People, texts: bool, k: i
         values = max((truth, plain), key=len)
         settings |= {"type": "boolean"} if values is truth else {}
         if 2 * len(values) <= len(column.values):
-            return Field(name, {}, ("looks sensitive, but its values are of several types",))
+            return ProposedField(name, {}, ("looks sensitive, but its values are of several types",))
     diverse = len(people.common(values)) >= 2 and values.counts.max() <= DOMINANT * len(values)
     remarks = [*misfits(column, len(values)), *_rare(values, people, k)]
     if not diverse:
         remarks.append("no distinct_l is proposed: one value is too frequent, or all are rare")
-    return Field(name, settings, tuple(remarks), diverse)
+    return ProposedField(name, settings, tuple(remarks), diverse)
 
 
 def _rare(values: Reading, people: People, k: int) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def _rare(values: Reading, people: People, k: int) -> tuple[str, ...]:
     )
 
 
-def _as_ranges(column: Column, numbers: Reading, people: People, k: int, texts: bool) -> Guess:
+def _as_ranges(column: SampledField, numbers: Reading, people: People, k: int, texts: bool) -> Guess:
     """Return the ranges in which sensitive numbers may be published; without settings if there are none."""
     found = ranges(column, people, texts)
     rare = int(numbers.counts[people.sharing(numbers) < max(k, FEWEST)].sum())
@@ -88,9 +88,9 @@ def _as_ranges(column: Column, numbers: Reading, people: People, k: int, texts: 
     return Guess(found.settings, (*remarks, *found.remarks))
 
 
-def sensitive_list(name: str, column: Column, people: People) -> Field:
+def sensitive_list(name: str, column: SampledField, people: People) -> ProposedField:
     """Return what is proposed for a field whose values are lists of texts."""
-    items = Column()
+    items = SampledField()
     for row, values in zip(column.rows, column.values, strict=True):
         for item in dict.fromkeys(values if isinstance(values, tuple) else ()):
             items.add(row, label(item))
@@ -102,7 +102,7 @@ def sensitive_list(name: str, column: Column, people: People) -> Field:
         remarks.append("no distinct_l is proposed: one value is in too many lists, or all are rare")
     if any(isinstance(values, tuple) and len(values) > MOST_ITEMS for values in column.distinct):
         remarks.append(f"records with more than {MOST_ITEMS} values in it would be rejected")
-    return Field(name, {"role": "sensitive", "type": "string[]"}, tuple(remarks), diverse)
+    return ProposedField(name, {"role": "sensitive", "type": "string[]"}, tuple(remarks), diverse)
 
 
 def _itself(value: Value) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.tables.samples import Column, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 
 FEWEST = 10
 
@@ -47,7 +47,7 @@ class Reading:
         return _read(self.rows, self.keys, [convert(meaning) for meaning in self.meanings])
 
 
-def read(column: Column, convert: Callable[[Value], Hashable]) -> Reading:
+def read(column: SampledField, convert: Callable[[Value], Hashable]) -> Reading:
     """Return what `convert` makes of the values; of those of which it makes None nothing."""
     return _read(np.array(column.rows, np.int64), column.places, [convert(value) for value in column.distinct])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stream_anon.microdata.attributes import PassThrough, Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier
 from stream_anon.microdata.policy import Policy
 
 
@@ -35,9 +35,9 @@ def attribute_facts(policy: Policy) -> tuple[AttributeFacts, ...]:
     for attribute in policy.attributes:
         if isinstance(attribute, QuasiIdentifier):
             published = {
-                Publication.NODES: "as hierarchy nodes",
-                Publication.TIGHT: "as tight ranges",
-                Publication.VALUES: "as sets of values",
+                PublishedForm.NODES: "as hierarchy nodes",
+                PublishedForm.TIGHT: "as tight ranges",
+                PublishedForm.VALUES: "as sets of values",
             }[attribute.publication]
             published += _levels_in_words(attribute)
             facts.append(

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, TopicSample, sample_topic
 from stream_anon.judging.sample_study import Sample, sampled_by
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.wiring.clients import formats_of
@@ -33,7 +33,7 @@ async def newest_records(
         If no broker answers.
     """
     sampled = inputs[:MOST_SAMPLED_TOPICS]
-    limits = Limits(
+    limits = SampleLimits(
         newest=-(-sampled_by(policy) // len(sampled)),
         most_bytes=MOST_SAMPLED_BYTES // len(sampled),
         within=SAMPLED_WITHIN / len(sampled),

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError, CertificateError, SettingsError
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.microdata.policy import Policy
@@ -97,7 +97,7 @@ class NewestCertificates:
         """
         if newest is not None and newest in self._readings:
             return self._readings[newest]
-        limits = Limits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
+        limits = SampleLimits(newest, _MOST_BYTES, _WITHIN, _MOST_VALUE)
         reading = await sample_topic(self._connection, self.topic, limits, wanted=_is_part)
         if newest is not None:
             self._readings[newest] = reading

@@ -23,7 +23,7 @@ MOST_NODES = 128  # of one attribute: the most frequent ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nodes:
+class AttributeFeatures:
     """The features of one attribute.
 
     Parameters
@@ -56,7 +56,7 @@ class Nodes:
 class FeatureSpace:
     """The columns that classifiers see: those of what they are trained on."""
 
-    nodes: tuple[Nodes, ...]
+    nodes: tuple[AttributeFeatures, ...]
 
     @classmethod
     def of(cls, attributes: Sequence[QuasiIdentifier], boxes: Boxes) -> FeatureSpace:
@@ -91,7 +91,7 @@ def exact(codes: NDArray[np.int32]) -> Boxes:
     return Boxes(codes, codes, np.ones(codes.shape[1], np.int64))
 
 
-def _nodes(attribute: QuasiIdentifier, boxes: Boxes, place: int) -> Nodes:
+def _nodes(attribute: QuasiIdentifier, boxes: Boxes, place: int) -> AttributeFeatures:
     pairs, where = np.unique(np.stack([boxes.low[place], boxes.high[place]]), axis=1, return_inverse=True)
     records = np.bincount(where.ravel(), boxes.records, pairs.shape[1])
     held: Counter[tuple[int, int]] = Counter()
@@ -109,4 +109,4 @@ def _nodes(attribute: QuasiIdentifier, boxes: Boxes, place: int) -> Nodes:
     # What is true of all rows would tell nothing.
     chosen = sorted(node for node, count in held.most_common(MOST_NODES) if count < total)
     bounds = np.array(chosen, np.int64).reshape(-1, 2)
-    return Nodes(attribute.domain.ordered, attribute.domain.size, bounds[:, 0], bounds[:, 1])
+    return AttributeFeatures(attribute.domain.ordered, attribute.domain.size, bounds[:, 0], bounds[:, 1])

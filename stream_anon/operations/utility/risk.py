@@ -14,7 +14,7 @@ from stream_anon.measures.individuals import individuals_within
 from stream_anon.measures.leakage import exposure
 from stream_anon.measures.risk import Risk, journalist, prosecutor, share_above
 from stream_anon.measures.uniqueness import SampleClasses, Uniqueness, population_uniqueness
-from stream_anon.operations.tables import OriginalTable, Released
+from stream_anon.operations.studied_records import OriginalTable, Released
 
 
 @dataclass(frozen=True, slots=True)

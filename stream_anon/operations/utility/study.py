@@ -14,9 +14,9 @@ from stream_anon.measures.distance import absolute_distance, every_level, prec, 
 from stream_anon.measures.information import dependence_kept, information_kept, label_information_kept
 from stream_anon.measures.loss import average_class_size, classification_loss, conditional_entropy, discernibility
 from stream_anon.measures.queries import query_error, random_range_counts
-from stream_anon.operations.tables import OriginalTable, Released
-from stream_anon.privacy.loss import gcp
-from stream_anon.recoding.lattice.levels import levels_of
+from stream_anon.operations.studied_records import OriginalTable, Released
+from stream_anon.privacy.gcp import gcp
+from stream_anon.recoding.lattice.attribute_levels import levels_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stream_anon.microdata.bounds import k_in_words
-from stream_anon.operations.utility.learning import LearningReport
-from stream_anon.operations.utility.report import SHORT, UtilityReport, percent
-from stream_anon.pages.tables import Row, Table
+from stream_anon.operations.utility.classifier_scores import LearningReport
+from stream_anon.operations.utility.utility_report import SHORT, UtilityReport, percent
+from stream_anon.pages.tables import PageTable, Row
 from stream_anon.pages.templates import rendered
 
 
@@ -21,18 +21,18 @@ def utility_page(report: UtilityReport) -> str:
     )
 
 
-def _tables(report: UtilityReport) -> Iterator[Table]:
+def _tables(report: UtilityReport) -> Iterator[PageTable]:
     names, learning = report.names, report.learning
-    yield Table("Kept", ["measure", "release", "kept"], list(_kept(report)), texts=2)
+    yield PageTable("Kept", ["measure", "release", "kept"], list(_kept(report)), texts=2)
     yield _figures("Risk", ["risk", "original", *names], report.risks(), report.risk_remarks())
     remark = "Faint: the risk before the release. Strong: the risk after it."
     headings = ["risk", "release", "before", "after"]
-    yield Table("Risk before and after", headings, list(_risks(report)), texts=2, remarks=[remark])
+    yield PageTable("Risk before and after", headings, list(_risks(report)), texts=2, remarks=[remark])
     if learning is not None:
         title = f"Accuracy of classifiers for {learning.label}"
         yield _figures(title, ["classifier", "original", *names], report.learned(), report.remarks())
         headings = ["classifier", "trained on", "kept"]
-        yield Table("Accuracy kept", headings, list(_accuracies(report, learning)), texts=2)
+        yield PageTable("Accuracy kept", headings, list(_accuracies(report, learning)), texts=2)
     yield _figures("Measures", ["measure", *names], report.measures(), report.measure_remarks())
     yield _figures("Information kept of each attribute", ["attribute", *names], report.attributes())
     title = "Information and dependence kept of pairs that lose most"
@@ -41,8 +41,8 @@ def _tables(report: UtilityReport) -> Iterator[Table]:
 
 def _figures(
     title: str, headings: list[str], figures: Iterable[tuple[str, list[str]]], remarks: Iterable[str] = ()
-) -> Table:
-    return Table(title, headings, [Row((name, *cells)) for name, cells in figures], remarks=list(remarks))
+) -> PageTable:
+    return PageTable(title, headings, [Row((name, *cells)) for name, cells in figures], remarks=list(remarks))
 
 
 def _kept(report: UtilityReport) -> Iterator[Row]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel, constant, kernel
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.walk import (
     FIRSTS,
@@ -99,7 +99,7 @@ def _model(
 
 
 def _is_set(attribute: QuasiIdentifier) -> bool:
-    return attribute.publication is Publication.VALUES
+    return attribute.publication is PublishedForm.VALUES
 
 
 def _walked(attribute: QuasiIdentifier) -> Walk:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Loss
 from stream_anon.privacy.costs.cost import cost_model, level_model
@@ -120,7 +120,7 @@ def _lost_bits(attribute: QuasiIdentifier, counts: NDArray[np.int64]) -> NDArray
 
 
 def _publishes_any_interval(attribute: QuasiIdentifier) -> bool:
-    return attribute.domain.tight or attribute.publication is Publication.VALUES
+    return attribute.domain.tight or attribute.publication is PublishedForm.VALUES
 
 
 def _entropy(mixture: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import MISSING_KEY
-from stream_anon.recoding.lattice.groups import GroupTable
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels
+from stream_anon.recoding.lattice.group_table import GroupTable
 from stream_anon.recoding.lattice.histograms import MOST_NODES, Histograms
-from stream_anon.recoding.lattice.levels import AttributeLevels
+from stream_anon.recoding.lattice.lattice_shape import LatticeShape
 from stream_anon.recoding.lattice.roll_up import RollUp
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.lattice.shape import Shape
 
 Visit = Callable[[int | NDArray[np.int64], GroupTable], None]
 _AT_ONCE = 8_192  # groups times nodes up to which a part of the lattice is one operation on arrays
@@ -41,7 +41,7 @@ class Lattice:
 
     def __init__(self, levels: Sequence[AttributeLevels], rows: Rows) -> None:
         self.levels = tuple(levels)
-        self.shape = Shape([each.height for each in levels])
+        self.shape = LatticeShape([each.height for each in levels])
         if self.shape.nodes > MOST_NODES:
             raise ValueError(f"a lattice has at most {MOST_NODES} nodes")
         self._ladder = RollUp(levels)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.batch import MISSING_KEY
-from stream_anon.recoding.lattice.groups import GroupTable, Members, TupleKeys, numbered
-from stream_anon.recoding.lattice.levels import AttributeLevels
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels
+from stream_anon.recoding.lattice.group_table import GroupTable, Members, TupleKeys, numbered
 from stream_anon.recoding.lattice.rows import Rows
 
 

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.recoding.lattice.levels import AttributeLevels
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels
 from stream_anon.recoding.lattice.rows import Rows
 
 MOST_NODES = 50_000

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from stream_anon.recoding.recoders.protocol import Step
+from stream_anon.recoding.recoders.recoder import Step
 
 
-class Counted(Protocol):
+class CountedTable(Protocol):
     """A table as the search sees it."""
 
     @property
@@ -23,11 +23,11 @@ class Counted(Protocol):
         ...
 
 
-T = TypeVar("T", bound=Counted)
+T = TypeVar("T", bound=CountedTable)
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
+class SearchResult(Generic[T]):
     """What a search found.
 
     Parameters
@@ -46,7 +46,7 @@ class Found(Generic[T]):
     steps: tuple[Step, ...]
 
 
-def best_first(start: T, children: Callable[[T], Sequence[tuple[str, T]]], most_expanded: int) -> Found[T]:
+def best_first(start: T, children: Callable[[T], Sequence[tuple[str, T]]], most_expanded: int) -> SearchResult[T]:
     """Search for the table of the most distinct rows that violates nothing.
 
     The open table of the most rows is expanded, ties by fewest violations, then the first that was found. Children
@@ -71,7 +71,7 @@ def best_first(start: T, children: Callable[[T], Sequence[tuple[str, T]]], most_
         if best is not None and table.rows <= best.rows:
             break
         if len(steps) == most_expanded:
-            return Found(best, optimal=False, steps=tuple(steps))
+            return SearchResult(best, optimal=False, steps=tuple(steps))
         open_tables.remove((number, table))
         told = {}
         for name, child in children(table):
@@ -83,8 +83,8 @@ def best_first(start: T, children: Callable[[T], Sequence[tuple[str, T]]], most_
                 best = child
             found += 1
         steps.append(Step(f"expanded {_written(names[number], table)}", told))
-    return Found(best, optimal=True, steps=tuple(steps))
+    return SearchResult(best, optimal=True, steps=tuple(steps))
 
 
-def _written(name: str, table: Counted) -> str:
+def _written(name: str, table: CountedTable) -> str:
     return f"{name}({table.violating}, {table.rows})"

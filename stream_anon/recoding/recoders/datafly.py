@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from stream_anon.recoding.recoders.nodes import Nodes, at_node
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 from stream_anon.recoding.recoders.starred import starred
 
 
@@ -30,7 +30,7 @@ class DataFly:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the node where it stopped.
 
         Raises

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from stream_anon.errors import SettingsError
 from stream_anon.recoding.recoders.nodes import at_node
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Table
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class FixedLevels:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on these levels, whatever that suppresses."""
         heights = {attribute.name: attribute.domain.height for attribute in table.attributes}
         for name, level in self.levels.items():

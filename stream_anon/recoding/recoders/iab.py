@@ -14,7 +14,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import grouped, people
 from stream_anon.microdata.bounds import Shield
 from stream_anon.recoding.recoders.best_first import best_first
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Iab:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = True
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the best table that was found; rows of groups that fall short of l are suppressed.
 
         Where the whole table has too few individuals for a requirement no table satisfies, and all is suppressed.
@@ -74,7 +74,7 @@ class Iab:
         }
         return Recoding(low, high, suppressed, (*steps, Step("answer", figures)))
 
-    def _required(self, table: Table, asked: Asked) -> list[tuple[list[int], int]]:
+    def _required(self, table: Table, asked: RecodingGoal) -> list[tuple[list[int], int]]:
         """Return each requirement as places of attributes and a k."""
         required = [(list(range(len(table.names))), asked.k)]
         for own in self.requirements:
@@ -160,7 +160,7 @@ class Cut:
 
 
 def _falling_short(
-    table: Table, nodes: Sequence[NDArray[np.int64]], required: Sequence[tuple[list[int], int]], asked: Asked
+    table: Table, nodes: Sequence[NDArray[np.int64]], required: Sequence[tuple[list[int], int]], asked: RecodingGoal
 ) -> NDArray[np.bool_]:
     """Return the rows to suppress so that all that are left meet k, l and every requirement; bool[n].
 

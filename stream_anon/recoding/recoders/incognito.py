@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.recoding.lattice.lattice_shape import LatticeShape
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.lattice.shape import Shape
 from stream_anon.recoding.recoders.nodes import Nodes, at_node, cost_of, costs, shape_of
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 Subset = tuple[int, ...]
 
@@ -35,7 +35,7 @@ class Incognito:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the chosen node; on the top where no node satisfies."""
         whole = shape_of(table)
         satisfying: dict[Subset, NDArray[np.bool_]] = {}
@@ -52,15 +52,15 @@ class Incognito:
 
 
 def _searched(
-    table: Table, subset: Subset, asked: Asked, smaller: dict[Subset, NDArray[np.bool_]]
+    table: Table, subset: Subset, asked: RecodingGoal, smaller: dict[Subset, NDArray[np.bool_]]
 ) -> tuple[NDArray[np.bool_], Step]:
     """Return which nodes over a subset of attributes satisfy; bool[nodes]."""
     levels = [table.levels[place] for place in subset]
-    shape = Shape([own.height for own in levels])
+    shape = LatticeShape([own.height for own in levels])
     candidates = np.ones(shape.nodes, np.bool_)
     for left in range(len(subset) if len(subset) > 1 else 0):
         others = [place for place in range(len(subset)) if place != left]
-        part = Shape([shape.tops[place] for place in others])
+        part = LatticeShape([shape.tops[place] for place in others])
         candidates &= smaller[tuple(subset[place] for place in others)][shape.vectors[:, others] @ part.strides]
     satisfying = np.zeros(shape.nodes, np.bool_)
     nodes = Nodes(levels, Rows(table.rows.codes[list(subset)], table.rows.individuals, table.rows.sensitive), asked)

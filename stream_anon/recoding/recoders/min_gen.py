@@ -9,7 +9,7 @@ from typing import ClassVar
 from stream_anon.errors import SettingsError
 from stream_anon.recoding.recoders.minimal import minimal_nodes
 from stream_anon.recoding.recoders.nodes import Nodes, Vector, at_node, cost_of, costs, shape_of
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class KMinimal:
     across_groups: ClassVar[bool] = False
     by_distortion: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the chosen node; on the top where no node satisfies."""
         preferred = preferences(table, self.prefer)
         shape = shape_of(table)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.recoding.lattice.shape import Shape
+from stream_anon.recoding.lattice.lattice_shape import LatticeShape
 from stream_anon.recoding.recoders.nodes import Nodes, Vector
-from stream_anon.recoding.recoders.protocol import Step
+from stream_anon.recoding.recoders.recoder import Step
 
 _OPEN, _FAILS, _SATISFIES = 0, 1, 2
 
@@ -22,7 +22,7 @@ class MinimalNodes:
     step: Step
 
 
-def minimal_nodes(shape: Shape, nodes: Nodes) -> MinimalNodes:
+def minimal_nodes(shape: LatticeShape, nodes: Nodes) -> MinimalNodes:
     """Find every minimal node; each node is counted or told from a counted one.
 
     Going up never suppresses more: what is above a node that satisfies does too, and what is below one that fails
@@ -52,7 +52,7 @@ def minimal_nodes(shape: Shape, nodes: Nodes) -> MinimalNodes:
     return MinimalNodes(found, Step("searched the lattice", figures))
 
 
-def _path(shape: Shape, tags: NDArray[np.int8], node: int) -> list[int]:
+def _path(shape: LatticeShape, tags: NDArray[np.int8], node: int) -> list[int]:
     """Return a path of open nodes up from `node`, each time to the first open one above."""
     path = [node]
     while True:
@@ -68,7 +68,7 @@ def _path(shape: Shape, tags: NDArray[np.int8], node: int) -> list[int]:
         path.append(successor)
 
 
-def _search(path: list[int], shape: Shape, nodes: Nodes, tags: NDArray[np.int8]) -> None:
+def _search(path: list[int], shape: LatticeShape, nodes: Nodes, tags: NDArray[np.int8]) -> None:
     low, high = 0, len(path)
     while low < high:
         middle = (low + high) // 2

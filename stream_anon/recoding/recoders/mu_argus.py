@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import grouped, people
-from stream_anon.recoding.recoders.protocol import (
+from stream_anon.recoding.recoders.recoder import (
     Alternative,
-    Asked,
     Choice,
     Holder,
     Recoding,
+    RecodingGoal,
     Situation,
     Step,
     Table,
@@ -63,7 +63,7 @@ class MuArgus:
     guarantees: ClassVar[bool] = False
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table; `below_k` says how many records stay in groups that fall short."""
         sets = self._sets(table)
         steps: list[Step] = []
@@ -99,7 +99,7 @@ class MuArgus:
         table: Table,
         vector: list[int],
         combined: Sequence[Combination],
-        asked: Asked,
+        asked: RecodingGoal,
         steps: list[Step],
     ) -> None:
         """Generalize by the share of outliers."""
@@ -136,7 +136,7 @@ class MuArgus:
         table: Table,
         vector: list[int],
         combined: Sequence[Combination],
-        asked: Asked,
+        asked: RecodingGoal,
         steps: list[Step],
     ) -> None:
         """Generalize as the holder chooses, who is asked while there are outliers and something to choose."""
@@ -177,7 +177,7 @@ class MuArgus:
                 seen.add(name)
         return [[table.names.index(name) for name in own] for own in (self.identifying, self.more, self.most)]
 
-    def _alone(self, table: Table, place: int, asked: Asked, steps: list[Step]) -> int:
+    def _alone(self, table: Table, place: int, asked: RecodingGoal, steps: list[Step]) -> int:
         own = table.levels[place]
         for level in range(own.height + 1):
             nodes = own.nodes[level, table.places[place]].astype(np.int64)
@@ -194,7 +194,7 @@ class MuArgus:
         vector: Sequence[int],
         blanks: NDArray[np.bool_],
         combined: Sequence[Combination],
-        asked: Asked,
+        asked: RecodingGoal,
         steps: list[Step],
     ) -> None:
         """Blank values until there is no outlier; each round blanks one in each row that is one."""
@@ -214,7 +214,7 @@ class MuArgus:
         table: Table,
         vector: Sequence[int],
         blanks: NDArray[np.bool_],
-        asked: Asked,
+        asked: RecodingGoal,
         steps: list[Step],
     ) -> Recoding:
         low, high = table.bounds(vector)
@@ -254,7 +254,7 @@ def _rare(
     vector: Sequence[int],
     blanks: NDArray[np.bool_],
     combined: Sequence[Combination],
-    asked: Asked,
+    asked: RecodingGoal,
 ) -> list[NDArray[np.intp]]:
     """Return for each combination the rows whose values too few individuals share; a blank shares with all."""
     nodes = [own.nodes[level, row] for own, level, row in zip(table.levels, vector, table.places, strict=True)]

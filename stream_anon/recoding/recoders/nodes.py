@@ -8,12 +8,12 @@ import numpy as np
 
 from stream_anon.errors import SettingsError
 from stream_anon.measures.distance import every_level, published_levels, relative_distance
-from stream_anon.recoding.lattice.groups import GroupTable
-from stream_anon.recoding.lattice.levels import AttributeLevels
+from stream_anon.recoding.lattice.attribute_levels import AttributeLevels
+from stream_anon.recoding.lattice.group_table import GroupTable
+from stream_anon.recoding.lattice.lattice_shape import LatticeShape
 from stream_anon.recoding.lattice.roll_up import RollUp
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.lattice.shape import Shape
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 MOST_NODES = 1 << 18
 _MOST_KEPT = 48  # tables of groups from which others are rolled up
@@ -36,7 +36,7 @@ class Nodes:
         Nodes whose groups were made.
     """
 
-    def __init__(self, levels: Sequence[AttributeLevels], rows: Rows, asked: Asked) -> None:
+    def __init__(self, levels: Sequence[AttributeLevels], rows: Rows, asked: RecodingGoal) -> None:
         self._k = asked.k
         self._l = asked.l if len(rows.sensitive) else 1
         self._most_suppressed = asked.most_suppressed
@@ -76,7 +76,7 @@ class Nodes:
         return self.suppressed(vector) <= self._most_suppressed
 
 
-def shape_of(table: Table) -> Shape:
+def shape_of(table: Table) -> LatticeShape:
     """Return the shape of a table's lattice; SettingsError if it has too many nodes to be searched."""
     heights = [own.height for own in table.levels]
     nodes = 1
@@ -88,10 +88,10 @@ def shape_of(table: Table) -> Shape:
             f"searches at most {MOST_NODES:,} nodes, and the levels of these attributes make {nodes:,}: choose "
             "datafly, tds or full-domain, or fewer levels",
         )
-    return Shape(heights)
+    return LatticeShape(heights)
 
 
-def at_node(table: Table, vector: Sequence[int], asked: Asked, steps: Sequence[Step]) -> Recoding:
+def at_node(table: Table, vector: Sequence[int], asked: RecodingGoal, steps: Sequence[Step]) -> Recoding:
     """Return a table with each attribute on its level, and groups that fall short suppressed."""
     low, high = table.bounds(vector)
     groups, count = table.grouped(low, high)

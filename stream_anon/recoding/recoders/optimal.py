@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from stream_anon.recoding.recoders.minimal import minimal_nodes
 from stream_anon.recoding.recoders.nodes import Nodes, Vector, at_node, cost_of, costs, shape_of
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Ola:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the optimal node; on the top where no node satisfies."""
         shape = shape_of(table)
         nodes = Nodes(table.levels, table.rows, asked)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stream_anon.recoding.lattice.shape import Shape
+from stream_anon.recoding.lattice.lattice_shape import LatticeShape
 from stream_anon.recoding.recoders.nodes import Nodes, Vector, at_node, shape_of
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Samarati:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the chosen node; on the top where no node satisfies."""
         shape = shape_of(table)
         nodes = Nodes(table.levels, table.rows, asked)
@@ -39,6 +39,6 @@ class Samarati:
         return at_node(table, best, asked, steps)
 
 
-def _satisfying(shape: Shape, height: int, nodes: Nodes) -> list[Vector]:
+def _satisfying(shape: LatticeShape, height: int, nodes: Nodes) -> list[Vector]:
     every = map(shape.levels, shape.at_height(height).tolist())
     return [vector for vector in every if nodes.satisfies(vector)]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
-def starred(table: Table, asked: Asked, recoding: Recoding, draws: np.random.Generator) -> Recoding:
+def starred(table: Table, asked: RecodingGoal, recoding: Recoding, draws: np.random.Generator) -> Recoding:
     """Return a recoding with the suppressed rows at the roots, none if they cannot become a group.
 
     If they are too few, rows of other groups join them, one at a time, whose suppression adds the least loss; only
@@ -63,7 +63,7 @@ def _losses(table: Table, recoding: Recoding) -> NDArray[np.float64]:
 
 def _cheapest(
     table: Table,
-    asked: Asked,
+    asked: RecodingGoal,
     groups: NDArray[np.int64],
     added: NDArray[np.float64],
     stars: NDArray[np.bool_],
@@ -85,7 +85,7 @@ def _cheapest(
     return np.flatnonzero(groups == draws.choice(np.unique(groups[left[total == total.min()]])))
 
 
-def _spare(table: Table, asked: Asked, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _spare(table: Table, asked: RecodingGoal, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return the rows without which their group still meets what is asked; bool[n]."""
     held, often = _counted(groups, table.individuals)
     spare = (held > asked.k) | (often > 1)

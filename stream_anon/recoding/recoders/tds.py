@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import dense, people
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Tds:
     guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the cuts; all rows are suppressed where the whole table is too small a group."""
         if table.labels is None:
             raise SettingsError("method.target", "must name an attribute with role: sensitive or insensitive")
@@ -78,7 +78,7 @@ class _Node:
 class _Cut:
     """A cut through each hierarchy, and the groups that it makes."""
 
-    def __init__(self, table: Table, asked: Asked, labels: NDArray[np.int64]) -> None:
+    def __init__(self, table: Table, asked: RecodingGoal, labels: NDArray[np.int64]) -> None:
         self._table, self._asked, self._labels = table, asked, labels
         self._groups = np.zeros(len(table), np.int64)
         self._count = 1

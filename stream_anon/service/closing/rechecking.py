@@ -12,7 +12,7 @@ from functools import partial
 
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.formats.decoding import Decode
-from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Parcel, Publication

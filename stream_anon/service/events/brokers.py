@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.errors import Cause
-from stream_anon.ports.log_lines import Line, Said
+from stream_anon.ports.log_lines import LogLine, Said
 from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 from stream_anon.service.events.event import Event
 
@@ -48,7 +48,7 @@ class BrokerAway(Event):
     again: bool = False
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.BROKER_AWAY.said(doing=self.doing, error=self.error)
+        yield LogLine.BROKER_AWAY.said(doing=self.doing, error=self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class BrokerBack(Event):
         How often it was tried.
     """
 
-    line = Line.BROKER_BACK
+    line = LogLine.BROKER_BACK
 
     doing: Away
     seconds: float
@@ -110,7 +110,7 @@ class Throttled(Event):
 
     def _lines(self) -> Iterator[Said]:
         if self.seconds >= LEAST_THROTTLED:
-            yield Line.THROTTLED.said(
+            yield LogLine.THROTTLED.said(
                 by=self.by, seconds=self.seconds, within=self.within, explanation=self.by.explanation
             )
 
@@ -134,7 +134,7 @@ class LedgerHeld(Event):
 
     def _lines(self) -> Iterator[Said]:
         if self.warns:
-            yield Line.LEDGER_HELD.said(
+            yield LogLine.LEDGER_HELD.said(
                 topic=self.topic,
                 seconds=self.seconds,
                 explanation="a transaction is open there for longer than any worker's: windows of the same "
@@ -165,7 +165,7 @@ class TransactionBroken(Event):
         The failure in our own words, or the name of its type; never a library's message.
     """
 
-    line = Line.COMMIT_UNCERTAIN
+    line = LogLine.COMMIT_UNCERTAIN
 
     step: str
     error: str
@@ -179,9 +179,9 @@ class TransactionEnded(Event):
 
     def _lines(self) -> Iterator[Said]:
         if self.outcome is Outcome.FENCED:
-            yield Line.COMMIT_FENCED.said()
+            yield LogLine.COMMIT_FENCED.said()
         elif self.outcome is not Outcome.COMMITTED:
-            yield Line.COMMIT_SETTLED.said(outcome=self.outcome)
+            yield LogLine.COMMIT_SETTLED.said(outcome=self.outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +204,14 @@ class CertificatesRead(Event):
 
     def _lines(self) -> Iterator[Said]:
         for key in self.soon:
-            yield Line.CERTIFICATE_ENDS.said(key=key, days=round((self.ends[key] - self.wall) / 86_400, 1))
+            yield LogLine.CERTIFICATE_ENDS.said(key=key, days=round((self.ends[key] - self.wall) / 86_400, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerCreated(Event):
     """The ledger was missing and has been created. It was lost, unless this is a first run."""
 
-    line = Line.LEDGER_CREATED
+    line = LogLine.LEDGER_CREATED
 
     topic: str
 
@@ -224,7 +224,7 @@ class SchemaSeen(Event):
 
     def _lines(self) -> Iterator[Said]:
         changed = {kind: names for kind, names in self.change.fields.items() if names}
-        yield Line.SCHEMA_CHANGED.said(schema=self.change.schema, readable=self.change.readable, **changed)
+        yield LogLine.SCHEMA_CHANGED.said(schema=self.change.schema, readable=self.change.readable, **changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,4 +235,4 @@ class SchemasUnknown(Event):
 
     def _lines(self) -> Iterator[Said]:
         told = self.unknown
-        yield Line.SCHEMA_UNKNOWN.said(schemas=told.schemas, others=told.others, unasked=told.unasked)
+        yield LogLine.SCHEMA_UNKNOWN.said(schemas=told.schemas, others=told.others, unasked=told.unasked)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from stream_anon.ports.log_lines import Line, Said
+from stream_anon.ports.log_lines import LogLine, Said
 
 MOST_NAMED = 8  # places named in one line; a topic can have thousands
 
@@ -19,7 +19,7 @@ class Event:
     is logged otherwise has `_lines` of its own.
     """
 
-    line: ClassVar[Line | None] = None
+    line: ClassVar[LogLine | None] = None
 
     def lines(self) -> tuple[Said, ...]:
         """Return what is logged of it."""

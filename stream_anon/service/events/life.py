@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stream_anon.microdata.bounds import Shield
-from stream_anon.ports.log_lines import Line, Said
+from stream_anon.ports.log_lines import LogLine, Said
 from stream_anon.service.events.event import Event
 
 
@@ -56,7 +56,7 @@ class WorkerStarted(Event):
     shields: tuple[Shield, ...] = ()
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.STARTED.said(
+        yield LogLine.STARTED.said(
             software=self.software,
             policy=self.policy,
             revision=self.revision,
@@ -70,9 +70,9 @@ class WorkerStarted(Event):
             max_records=self.max_records,
         )
         if self.delivery == "at-least-once":
-            yield Line.AT_LEAST_ONCE.said()
+            yield LogLine.AT_LEAST_ONCE.said()
         elif self.delivery == "shadow":
-            yield Line.SHADOW.said()
+            yield LogLine.SHADOW.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ReadingSlowly(Event):
         Names of the attributes that are the reason.
     """
 
-    line = Line.SLOW_READING
+    line = LogLine.SLOW_READING
 
     attributes: tuple[str, ...]
 
@@ -98,7 +98,7 @@ class ReadinessChanged(Event):
     reason: str = ""
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.READY.said() if self.ready else Line.NOT_READY.said(reason=self.reason)
+        yield LogLine.READY.said() if self.ready else LogLine.NOT_READY.said(reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ClockSet(Event):
     seconds: float
 
     def _lines(self) -> Iterator[Said]:
-        line = Line.CLOCK_SET_BACK if self.seconds < 0 else Line.CLOCK_SET_AHEAD
+        line = LogLine.CLOCK_SET_BACK if self.seconds < 0 else LogLine.CLOCK_SET_AHEAD
         yield line.said(seconds=abs(self.seconds))
 
 
@@ -130,7 +130,7 @@ class OrderAdopted(Event):
         Whether the order before had aged: its loss had grown, compared with the built-in order.
     """
 
-    line = Line.ORDER_ADOPTED
+    line = LogLine.ORDER_ADOPTED
 
     version: int
     gain: float
@@ -141,14 +141,14 @@ class OrderAdopted(Event):
 class KernelsCompiling(Event):
     """No cache holds the kernels of this policy: they are compiled before the worker joins the group."""
 
-    line = Line.COMPILING
+    line = LogLine.COMPILING
 
 
 @dataclass(frozen=True, slots=True)
 class KernelsCompiled(Event):
     """The kernels are compiled, and kept if a cache can be written."""
 
-    line = Line.COMPILED
+    line = LogLine.COMPILED
 
     seconds: float
 
@@ -161,15 +161,15 @@ class WorkerStopping(Event):
     forgets_pause: bool = False
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.STOPPING.said(reason=self.reason)
+        yield LogLine.STOPPING.said(reason=self.reason)
         if self.forgets_pause:
-            yield Line.PAUSE_FORGOTTEN.said()
+            yield LogLine.PAUSE_FORGOTTEN.said()
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerStopped(Event):
     """The worker has left the group and closed its connections."""
 
-    line = Line.STOPPED
+    line = LogLine.STOPPED
 
     seconds: float

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stream_anon.ports.log_lines import Line, Said
+from stream_anon.ports.log_lines import LogLine, Said
 from stream_anon.service.events.event import MOST_NAMED, Event
 
 Place = tuple[str, int]
@@ -31,7 +31,7 @@ class PartitionsRevoked(Event):
     owned: int
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.REVOKED.said(**_named(self.places), dropped=self.dropped, owned=self.owned)
+        yield LogLine.REVOKED.said(**_named(self.places), dropped=self.dropped, owned=self.owned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class TakeoverStarted(Event):
     places: tuple[Place, ...]
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.ASSIGNED.said(**_named(self.places))
+        yield LogLine.ASSIGNED.said(**_named(self.places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class TakeoverDone(Event):
     unprotected: tuple[Place, ...] = ()
 
     def _lines(self) -> Iterator[Said]:
-        yield Line.TAKEN_OVER.said(
+        yield LogLine.TAKEN_OVER.said(
             partitions=len(self.starts),
             starts=[f"{topic}-{partition}@{start}" for topic, partition, start in self.starts[:MOST_NAMED]],
             generation=self.generation,
@@ -93,9 +93,9 @@ class TakeoverDone(Event):
             seconds=self.seconds,
         )
         if self.skipped:
-            yield Line.OFFSET_SKIPPED.said(**_named(self.skipped))
+            yield LogLine.OFFSET_SKIPPED.said(**_named(self.skipped))
         if self.unprotected:
-            yield Line.LEDGER_ENTRY_MISSING.said(
+            yield LogLine.LEDGER_ENTRY_MISSING.said(
                 **_named(self.unprotected),
                 explanation="the ledger does not know some committed offsets: it was deleted, emptied or made to "
                 "forget. If the offsets were set back, records are released a second time: compare `starts` with "
@@ -107,7 +107,7 @@ class TakeoverDone(Event):
 class StandingBy(Event):
     """The group has no partition left for this worker: it waits for another one to fail. Sent once until it has."""
 
-    line = Line.STANDING_BY
+    line = LogLine.STANDING_BY
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class GroupSeen(Event):
 
     def _lines(self) -> Iterator[Said]:
         if self.shared:
-            yield Line.GROUP_SHARED.said()
+            yield LogLine.GROUP_SHARED.said()
         if self.unwatched:
-            yield Line.GROUP_UNWATCHED.said()
+            yield LogLine.GROUP_UNWATCHED.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Superseded(Event):
         How many partitions the worker owns and does not read.
     """
 
-    line = Line.SUPERSEDED
+    line = LogLine.SUPERSEDED
 
     by: int
     own: int
@@ -156,7 +156,7 @@ class PartitionStopped(Event):
 
     def _lines(self) -> Iterator[Said]:
         topic, partition = self.place
-        yield Line.PARTITION_STOPPED.said(
+        yield LogLine.PARTITION_STOPPED.said(
             topic=topic, partition=partition, reason=self.reason, explanation=self.explanation
         )
 
@@ -179,9 +179,9 @@ class ReadingOrdered(Event):
 
     def _lines(self) -> Iterator[Said]:
         if self.paused:
-            yield Line.PAUSED.said(until=end_in_words(self.until))
+            yield LogLine.PAUSED.said(until=end_in_words(self.until))
         else:
-            yield Line.RESUMED.said(by="time" if self.expired else "order")
+            yield LogLine.RESUMED.said(by="time" if self.expired else "order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class InputSkipped(Event):
 
     def _lines(self) -> Iterator[Said]:
         topic, partition = self.place
-        yield Line.INPUT_LOST.said(topic=topic, partition=partition, start=self.start, end=self.end)
+        yield LogLine.INPUT_LOST.said(topic=topic, partition=partition, start=self.start, end=self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class ReadingFault(Event):
 
     def _lines(self) -> Iterator[Said]:
         topic, partition = self.place
-        yield Line.READING_FAULT.said(topic=topic, partition=partition, start=self.start)
+        yield LogLine.READING_FAULT.said(topic=topic, partition=partition, start=self.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.release import Classes, Suppression
-from stream_anon.ports.log_lines import Line, Said
+from stream_anon.ports.log_lines import LogLine, Said
 from stream_anon.service.events.brokers import Outcome
 from stream_anon.service.events.event import MOST_NAMED, Event
 
@@ -157,7 +157,7 @@ class WindowPublished(Event):
 
     def _lines(self) -> Iterator[Said]:
         suppressed = _reasons(self.suppressed)
-        yield Line.WINDOW_PUBLISHED.said(
+        yield LogLine.WINDOW_PUBLISHED.said(
             batch=self.batch,
             records_in=self.records_in,
             released=self.released,
@@ -173,9 +173,9 @@ class WindowPublished(Event):
             publish_seconds=self.durations.publish,
         )
         if self.above_max_suppressed:
-            yield Line.SUPPRESSED_TOO_MANY.said(batch=self.batch, suppressed=suppressed)
+            yield LogLine.SUPPRESSED_TOO_MANY.said(batch=self.batch, suppressed=suppressed)
         if self.gate_violations:
-            yield Line.GATE_VIOLATION.said(batch=self.batch, classes=self.gate_violations)
+            yield LogLine.GATE_VIOLATION.said(batch=self.batch, classes=self.gate_violations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class WindowAudited(Event):
 
     def _lines(self) -> Iterator[Said]:
         if self.result == "failed":
-            yield Line.AUDIT_FAILED.said(batch=self.batch, violations=self.violations[:MOST_NAMED])
+            yield LogLine.AUDIT_FAILED.said(batch=self.batch, violations=self.violations[:MOST_NAMED])
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class WindowMeasured(Event):
 
     def _lines(self) -> Iterator[Said]:
         if not self.shares:
-            yield Line.LEAKAGE_UNMEASURED.said()
+            yield LogLine.LEAKAGE_UNMEASURED.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class WindowAbandoned(Event):
 
     def _lines(self) -> Iterator[Said]:
         level = "info" if self.reason == "stopping" else "warning"
-        yield Line.WINDOW_ABANDONED.said(level, records=self.records, reason=self.reason)
+        yield LogLine.WINDOW_ABANDONED.said(level, records=self.records, reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class WindowWithheld(Event):
         Attributes that have a value in no record of the window.
     """
 
-    line = Line.WINDOW_WITHHELD
+    line = LogLine.WINDOW_WITHHELD
 
     records: int
     attributes: tuple[str, ...]

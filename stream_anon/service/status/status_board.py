@@ -18,7 +18,7 @@ from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.events.partitions import end_in_words
 from stream_anon.service.status.flow_history import FlowHistory
 from stream_anon.service.status.last_release import last_release
-from stream_anon.service.status.leakage import leakage_section
+from stream_anon.service.status.leakage_section import leakage_section
 
 LAST_WINDOWS = 10
 WINDOWS_TO_JUDGE = 5  # before there is a hint about all of them

@@ -23,7 +23,7 @@ from stream_anon.ports import (
     TopicIds,
     newest_revision,
 )
-from stream_anon.service.takeover.judging import judge, unprotected
+from stream_anon.service.takeover.continuing import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
 from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, TakenOver
 

@@ -12,10 +12,10 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.topics.requirements import create_ledger
-from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.at_least_once_producer import AtLeastOnceProducer
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
-from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.adapters.processor import throttled_seconds
 from stream_anon.audit.formats.decoding import of_policy
 from stream_anon.clustering.forest.ordering.current_order import Adoption
@@ -31,11 +31,11 @@ from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
-from stream_anon.service.closing.learning import Studies
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.closing.studies import Studies
 from stream_anon.service.closing.writer import Writer
-from stream_anon.service.components import Choices, Components
+from stream_anon.service.components import Components, OperatorChoices
 from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, SchemasUnknown, Throttle
 from stream_anon.service.fault_points import fault_at
 from stream_anon.service.retrying import Reachability
@@ -68,7 +68,7 @@ def build_worker(
     formats = formats_of(kafka)
     connection = replace(connection_of(kafka), checked=True)
     exactly_once = kafka.delivery == "exactly-once"
-    producer = TransactionalSink(connection) if exactly_once else AtLeastOnceSink(connection)
+    producer = TransactionalProducer(connection) if exactly_once else AtLeastOnceProducer(connection)
     ledger = KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
 
     permitted = False
@@ -115,7 +115,7 @@ def build_shadow(
     formats = formats_of(kafka)
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
     outputs, ledger = outputs_of(kafka), NoLedger()
-    producer = ShadowSink(connection, kafka.certificates, outputs, beside.keep)
+    producer = ShadowProducer(connection, kafka.certificates, outputs, beside.keep)
 
     async def prepare() -> None:
         """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
@@ -199,7 +199,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     )
     parts = Components(
         policy=policy,
-        choices=Choices(kafka.start, kafka.lost_input, outputs_of(kafka)),
+        choices=OperatorChoices(kafka.start, kafka.lost_input, outputs_of(kafka)),
         source=source,
         sink=sink,
         ledger=ledger,

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 from stream_anon.adapters.logs import Log
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 from stream_anon.service.threads import Abandonable
 
 GONE_WITHIN = 9.5  # seconds; ten are promised
@@ -33,7 +33,7 @@ def stop_at_signals(log: Log, end: Callable[[int], object] = os._exit) -> asynci
     loop.set_default_executor(Abandonable())
 
     def give_up() -> None:
-        log.error(Line.LEFT_LATE, seconds=GONE_WITHIN)
+        log.error(LogLine.LEFT_LATE, seconds=GONE_WITHIN)
         end(LEFT_LATE)
 
     timer = threading.Timer(GONE_WITHIN, give_up)

@@ -13,14 +13,14 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.core_dumps import forbid_core_dumps
 from stream_anon.adapters.http.answers import ObservedService, Order
 from stream_anon.adapters.http.server import HttpServers
-from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
+from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
 from stream_anon.adapters.logs import Log, open_log, quiet_libraries, silence_the_end
 from stream_anon.adapters.prometheus.exposition import CONTENT_TYPE, exposition, watch_process
 from stream_anon.conditions import Condition
 from stream_anon.formats.codecs import check_formats
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock, Source
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 from stream_anon.service.events import Listener, WorkerStarted, WorkerStopped, WorkerStopping
 from stream_anon.service.orders import Orders
 from stream_anon.service.retrying import unless_stopped
@@ -125,11 +125,11 @@ async def listening(
     public, admin = (http.host, http.port), (http.admin_host, http.admin_port)
     servers = HttpServers(service, metrics, CONTENT_TYPE, public, admin, orders)
     public, admin = await servers.start()
-    log.info(Line.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
+    log.info(LogLine.SERVING, public="{}:{}".format(*public), admin="{}:{}".format(*admin))
     try:
         yield
     except Exception:
-        log.exception(Line.FAILED)
+        log.exception(LogLine.FAILED)
         raise
     finally:
         await servers.stop()
@@ -186,7 +186,7 @@ def started(settings: Settings, policy: Policy, beside: Beside | None = None) ->
         group=beside.group if beside else kafka.group,
         topic=str(kafka.inputs),
         output=kafka.output,
-        delivery=ShadowSink.delivery if beside else kafka.delivery,
+        delivery=ShadowProducer.delivery if beside else kafka.delivery,
         engine=policy.engine.name,
         k=policy.crowd,
         max_delay=policy.window.max_delay,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from stream_anon.adapters.kafka.client.certificate_validity import ends_of_certificates
+from stream_anon.adapters.kafka.client.tls_certificates import ends_of_certificates
 from stream_anon.ports import Clock
 from stream_anon.service.events import CertificatesRead, Listener
 from stream_anon.service.wiring.clients import connection_of

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from stream_anon.adapters.logs import Log
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 
 # A field that few records hold is often absent from a window. It has vanished if at its former share so many of the
 # records since it came last should hold it: by chance none of them does in one of 150 cases.
@@ -14,7 +14,7 @@ EXPECTED = 5.0
 
 
 @dataclass(slots=True)
-class _Field:
+class _FieldHistory:
     """How often a field came until it came last, and how many records have come since."""
 
     records: int = 0
@@ -39,11 +39,11 @@ class Vanishing:
     """Follows the published attributes from window to window; it sees counts and no values."""
 
     def __init__(self) -> None:
-        self._fields: dict[str, _Field] = {}
+        self._fields: dict[str, _FieldHistory] = {}
 
     def follow(self, attributes: Collection[str]) -> None:
         """Follow these attributes from now on; those that may be absent from every record are left out."""
-        self._fields = {name: self._fields.get(name, _Field()) for name in attributes}
+        self._fields = {name: self._fields.get(name, _FieldHistory()) for name in attributes}
 
     def take(self, records: int, missing: Mapping[str, int]) -> Changed:
         """Take the counts of a window; return what has changed.
@@ -74,6 +74,6 @@ class Vanishing:
 def write_changed(log: Log, fields: Changed) -> None:
     """Write a line on what has vanished, and one on what is back."""
     if fields.vanished:
-        log.warning(Line.ATTRIBUTE_VANISHED, attributes=list(fields.vanished))
+        log.warning(LogLine.ATTRIBUTE_VANISHED, attributes=list(fields.vanished))
     if fields.back:
-        log.info(Line.ATTRIBUTE_BACK, attributes=list(fields.back))
+        log.info(LogLine.ATTRIBUTE_BACK, attributes=list(fields.back))

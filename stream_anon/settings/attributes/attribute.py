@@ -98,7 +98,7 @@ with others below the root."""
     """Of a field that passes: the operator has weighed that its rare values can identify."""
 
 
-DOMAINS: Mapping[str, type[DomainSettings]] = {
+DOMAIN_SETTINGS: Mapping[str, type[DomainSettings]] = {
     key: kind
     for key, field in AttributeSettings.model_fields.items()
     for kind in get_args(field.annotation)
@@ -106,5 +106,5 @@ DOMAINS: Mapping[str, type[DomainSettings]] = {
 }
 """The models that build a domain alone, by key."""
 
-DOMAIN_KEYS = ("hierarchy", "values", "order", *DOMAINS)
+DOMAIN_KEYS = ("hierarchy", "values", "order", *DOMAIN_SETTINGS)
 """The keys of which a quasi-identifier has exactly one."""

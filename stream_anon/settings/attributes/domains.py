@@ -13,7 +13,7 @@ from pydantic import Field
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.addresses import DEFAULT_PREFIXES, DEFAULT_WITHIN, AddressDomain
 from stream_anon.microdata.domains.automatic import equal_width
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain

@@ -14,7 +14,7 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, create_ledger, examine
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Polled
 from stream_anon.ports.input_topics import InputTopics
@@ -47,7 +47,7 @@ async def joined(kafka: ApacheKafka, group: str, topic: str) -> AsyncIterator[Ka
         await source.stop(5.0)
 
 
-async def publish(sink: TransactionalSink, parcels: list[Parcel], offsets: dict, member: Membership) -> None:
+async def publish(sink: TransactionalProducer, parcels: list[Parcel], offsets: dict, member: Membership) -> None:
     await sink.begin()
     await sink.send(parcels)
     await sink.settle()
@@ -102,7 +102,7 @@ async def test_transaction_sets_records_ledger_and_offsets_together(kafka: Apach
     topics = Topics(InputTopics((unique,)), output, "none", "none", ledger_topic)
     assert await create_ledger(connection, topics)
     assert not await create_ledger(connection, topics)
-    sink, ledger = TransactionalSink(connection), KafkaLedger(connection, ledger_topic)
+    sink, ledger = TransactionalProducer(connection), KafkaLedger(connection, ledger_topic)
     await sink.open()
     await ledger.open()
     try:
@@ -139,7 +139,7 @@ async def test_ledger_reads_on_after_a_task_of_its_client_has_ended(
     await kafka.create_topic(unique, 1)
     connection, name = connect(kafka, unique), f"{unique}.ledger"
     assert await create_ledger(connection, Topics(InputTopics((unique,)), unique, "none", "none", name))
-    sink, ledger, place = TransactionalSink(connection), KafkaLedger(connection, name), (unique, 0)
+    sink, ledger, place = TransactionalProducer(connection), KafkaLedger(connection, name), (unique, 0)
     await sink.open()
     await ledger.open()
 
@@ -179,7 +179,7 @@ async def test_topic_made_after_the_producer_leaves_the_others_writable(kafka: A
     old, new = f"{unique}.old", f"{unique}.new"
     for name in (unique, old):
         await kafka.create_topic(name, 2)
-    sink = TransactionalSink(connect(kafka, unique))
+    sink = TransactionalProducer(connect(kafka, unique))
     await sink.open()
     try:
         await kafka.create_topic(new, 1)
@@ -200,7 +200,7 @@ async def test_old_generation_is_turned_away_and_publishes_nothing(kafka: Apache
     output = f"{unique}.out"
     for name in (unique, output):
         await kafka.create_topic(name, 2)
-    sink = TransactionalSink(connect(kafka, unique))
+    sink = TransactionalProducer(connect(kafka, unique))
     await sink.open()
     try:
         async with joined(kafka, unique, unique) as first:
@@ -242,7 +242,7 @@ async def test_absent_broker_is_an_error_of_ours_without_the_librarys_words() ->
     nowhere = Connection("127.0.0.1:9", "g")
     for start in (
         KafkaSource(nowhere, InputTopics(("t",))).start,
-        TransactionalSink(nowhere).open,
+        TransactionalProducer(nowhere).open,
         KafkaLedger(nowhere, "t").open,
         lambda: examine(nowhere, Topics(InputTopics(("a",)), "b", "c", "d", "e")),
     ):

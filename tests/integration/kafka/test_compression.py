@@ -11,7 +11,7 @@ import pytest
 from stream_anon.adapters.kafka.bulk.packing import PACKERS
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel
 from stream_anon.ports.input_topics import InputTopics
@@ -27,7 +27,7 @@ NOTES = [b"note %d" % n for n in range(50)]
 async def test_every_consumer_reads_what_is_written(kafka: ApacheKafka, unique: str, compression: str) -> None:
     await kafka.create_topic(unique, 1)
     connection = Connection(kafka.address, unique, session_timeout=6.0, compression=compression)
-    sink, moment = TransactionalSink(connection), int(time.time() * 1000)
+    sink, moment = TransactionalProducer(connection), int(time.time() * 1000)
     await sink.open()
     try:
         await sink.begin()

@@ -16,7 +16,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Acl, Operation, Resource, least_privileges
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Parcel
 from stream_anon.ports.input_topics import InputTopics
@@ -197,7 +197,7 @@ async def test_worker_goes_on_after_the_broker_forgot_its_producer(stage: Stage)
 async def test_a_dead_sender_ends_the_transaction_within_its_time(
     secured: SecuredKafka, stage: Stage, unique: str
 ) -> None:
-    sink = TransactionalSink(Connection(secured.address, unique, transaction_timeout=15.0))
+    sink = TransactionalProducer(Connection(secured.address, unique, transaction_timeout=15.0))
     try:
         await sink.open()
         producer = sink._producer

@@ -9,7 +9,7 @@ import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, TopicSample, sample_topic
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Lost
 from stream_anon.ports.input_topics import InputTopics
@@ -145,4 +145,4 @@ async def test_a_sample_of_a_batch_that_holds_a_gigabyte_takes_a_fraction_of_it(
 
 
 async def _sampled(address: str, topic: str, newest: int) -> TopicSample:
-    return await sample_topic(Connection(address, topic), topic, Limits(newest, 2**26, 60.0, 1_000))
+    return await sample_topic(Connection(address, topic), topic, SampleLimits(newest, 2**26, 60.0, 1_000))

@@ -11,9 +11,9 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from prometheus_client.parser import text_string_to_metric_families
 
-from stream_anon.cli.decide.plan import Told, show_plan
+from stream_anon.cli.decide.plan import PlanOutput, show_plan
 from stream_anon.operations.plan.arrivals import Arrivals, Load, arrivals_of
-from stream_anon.operations.plan.planning import Choices, Limits
+from stream_anon.operations.plan.planning import PlanChoices, PlanLimits
 from stream_anon.operations.plan.trial import Figures, Setting, try_setting
 from stream_anon.operations.samples import SampleSource, sample_of_file
 from stream_anon.settings.policy_file import load_policy
@@ -90,8 +90,8 @@ async def test_delay_suppression_and_loss_of_a_run_are_those_of_the_plan(stage: 
     assert delay == pytest.approx(planned.mean_delay, rel=CLOSE)
     # The same from the topic itself, by the broker's timestamps.
     told = tmp_path / "plan.json"
-    choices = Choices(max_records=(WINDOW,))
-    asked = (config, SampleSource(None, config), Load(), choices, Limits(), 1, Told(document=told))
+    choices = PlanChoices(max_records=(WINDOW,))
+    asked = (config, SampleSource(None, config), Load(), choices, PlanLimits(), 1, PlanOutput(document=told))
     assert await asyncio.to_thread(show_plan, *asked) == 0
     document = json.loads(told.read_text())
     assert document["sample"]["timestamps"] is True

@@ -24,7 +24,7 @@ from stream_anon.adapters.kafka.topics.permissions import (
     permissions_of,
 )
 from stream_anon.adapters.kafka.topics.writers import writers_of
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError
 from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
@@ -70,7 +70,7 @@ def _printing(folder: Path, words: str) -> tuple[str, ...]:
 
 
 async def _opens(connection: Connection) -> None:
-    sink = TransactionalSink(connection)
+    sink = TransactionalProducer(connection)
     try:
         async with asyncio.timeout(30):
             await sink.open()

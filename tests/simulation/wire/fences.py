@@ -10,7 +10,7 @@ from unittest.mock import patch
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.protocol import sent_once
 from stream_anon.adapters.kafka.protocol.group_fencing import GroupRequests
-from stream_anon.adapters.kafka.writing import transactional_sink
+from stream_anon.adapters.kafka.writing import transactional_producer
 from tests.support.storm.unfenced import _as_nobody, _look_away
 
 
@@ -37,7 +37,7 @@ def without(fences: Collection[str]) -> Iterator[None]:
         for fence in fences:
             match fence:
                 case "once":
-                    stack.enter_context(patch.object(transactional_sink, "SentOnce", Repeating))
+                    stack.enter_context(patch.object(transactional_producer, "SentOnce", Repeating))
                 case "epochs":
                     stack.enter_context(patch.object(sent_once.SentOnce, "ask_level", _no_level))
                 case "group":

@@ -14,7 +14,7 @@ import numpy as np
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Membership, Parcel, Place, Publication, Source, Targets
 from stream_anon.ports.publication import header_of
@@ -139,7 +139,7 @@ class Worker:
         connection = Connection("model:9091", group, transaction_timeout=transaction_timeout)
         self.ledger = KafkaLedger(connection, LEDGER, output=OUTPUT)
         outputs = (OUTPUT, CERTIFICATES, "")
-        self.sink = KafkaSink(TransactionalSink(connection), self.ledger, [INPUT], outputs)
+        self.sink = KafkaSink(TransactionalProducer(connection), self.ledger, [INPUT], outputs)
         reachability = Reachability(clock.monotonic, self.events.append)
         self.keeper = LedgerKeeper(
             ledger=self.ledger, prepare=self._prepare, tell=self.events.append, reachability=reachability

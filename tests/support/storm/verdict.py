@@ -15,7 +15,7 @@ from typing import Any
 from aiokafka import ConsumerRecord
 
 from stream_anon.audit.audit import Audit
-from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.microdata.policy import Policy
 from tests.support.service import K, Stage
 from tests.support.storm.input import InputRecord, read_input

@@ -25,7 +25,7 @@ from stream_anon.adapters.logs import (
     quiet_libraries,
 )
 from stream_anon.errors import BrokerError, SettingsError
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 
 MOMENT = 1_700_000_000.25
 PERSON = "jane-doe-1971"
@@ -51,7 +51,7 @@ def log(stream: io.StringIO) -> Log:
 
 
 def test_a_line_has_its_time_level_and_fields(log: Log, stream: io.StringIO) -> None:
-    log.info(Line.WINDOW_PUBLISHED, released=12, batch="ab")
+    log.info(LogLine.WINDOW_PUBLISHED, released=12, batch="ab")
 
     assert lines(stream) == [
         {
@@ -67,14 +67,14 @@ def test_a_line_has_its_time_level_and_fields(log: Log, stream: io.StringIO) -> 
 def test_a_line_below_the_level_is_not_written() -> None:
     stream = io.StringIO()
     log = open_log(lambda: MOMENT, "json", "warning", stream)
-    log.info(Line.STARTED)
-    log.warning(Line.BROKER_AWAY)
+    log.info(LogLine.STARTED)
+    log.warning(LogLine.BROKER_AWAY)
 
     assert [line["event"] for line in lines(stream)] == ["broker-away"]
 
 
 def test_a_field_with_a_line_break_stays_one_line(log: Log, stream: io.StringIO) -> None:
-    log.info(Line.STARTED, topic="a\nb")
+    log.info(LogLine.STARTED, topic="a\nb")
 
     assert len(stream.getvalue().splitlines()) == 1
 
@@ -86,13 +86,13 @@ def test_a_full_disk_does_not_stop_the_service(error: Exception, level: str) -> 
         def write(self, text: str) -> int:
             raise error
 
-    getattr(open_log(lambda: MOMENT, "json", "debug", Full()), level)(Line.STARTED)
+    getattr(open_log(lambda: MOMENT, "json", "debug", Full()), level)(LogLine.STARTED)
 
 
 def test_auto_writes_text_to_a_terminal_and_json_to_a_file() -> None:
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):
-        open_log(lambda: MOMENT, "auto", "info", stream).info(Line.STARTED, group="g")
+        open_log(lambda: MOMENT, "auto", "info", stream).info(LogLine.STARTED, group="g")
 
     assert "started" in terminal.getvalue()
     assert not terminal.getvalue().startswith("{")
@@ -101,7 +101,7 @@ def test_auto_writes_text_to_a_terminal_and_json_to_a_file() -> None:
 
 def test_console_in_a_file_has_no_colour_codes() -> None:
     file = io.StringIO()
-    open_log(lambda: MOMENT, "console", "info", file).info(Line.STARTED, group="g")
+    open_log(lambda: MOMENT, "console", "info", file).info(LogLine.STARTED, group="g")
 
     assert "started" in file.getvalue()
     assert "\x1b" not in file.getvalue()
@@ -114,10 +114,10 @@ def test_an_exception_of_a_library_shows_neither_its_text_nor_its_frames(style: 
     try:
         int(PERSON)
     except ValueError as error:
-        log.exception(Line.FAILED)
-        log.exception(Line.FAILED, exc_info=error)
-        log.exception(Line.FAILED, exc_info=(type(error), error, error.__traceback__), stack_info=True)
-        log.warning(Line.BROKER_AWAY, error=error)
+        log.exception(LogLine.FAILED)
+        log.exception(LogLine.FAILED, exc_info=error)
+        log.exception(LogLine.FAILED, exc_info=(type(error), error, error.__traceback__), stack_info=True)
+        log.warning(LogLine.BROKER_AWAY, error=error)
 
     written = stream.getvalue()
     assert PERSON not in written
@@ -126,7 +126,7 @@ def test_an_exception_of_a_library_shows_neither_its_text_nor_its_frames(style: 
 
 
 def test_our_own_message_is_written(log: Log, stream: io.StringIO) -> None:
-    log.error(Line.FAILED, error=BrokerError("people-3 at offset 7: refused"))
+    log.error(LogLine.FAILED, error=BrokerError("people-3 at offset 7: refused"))
 
     assert lines(stream)[0]["error"] == "BrokerError: people-3 at offset 7: refused"
 
@@ -263,10 +263,10 @@ def test_the_loggers_are_as_before_after_the_service(log: Log, root: logging.Log
 
 
 def test_every_event_has_a_meaning_and_a_name_without_blanks() -> None:
-    for event in Line:
+    for event in LogLine:
         assert event.meaning.endswith(".")
         assert event == event.lower().replace(" ", "-").replace("_", "-")
-    assert len({event.meaning for event in Line}) == len(Line)
+    assert len({event.meaning for event in LogLine}) == len(LogLine)
 
 
 def test_connection_loggers_write_their_template_and_never_an_argument(log: Log, stream: io.StringIO) -> None:

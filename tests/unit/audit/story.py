@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stream_anon.audit.audit import audit_in_order
-from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy

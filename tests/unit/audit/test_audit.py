@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
-from stream_anon.audit.findings import MOST_OF_A_KIND
+from stream_anon.audit.collected_violations import MOST_OF_A_KIND
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import certificate_parts

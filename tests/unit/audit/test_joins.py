@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from stream_anon.audit.chain import Chain
-from stream_anon.audit.findings import Findings
-from stream_anon.audit.ranges import Ranges
+from stream_anon.audit.collected_violations import CollectedViolations
+from stream_anon.audit.input_ranges import Ranges
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind, Life, Removed, Violation
 from stream_anon.privacy.certificate import Certificate, CertifiedRange, certificate_parts
@@ -48,8 +48,8 @@ def _batch(number: int) -> str:
     return f"{number:032x}"
 
 
-def _ranges(windows: Sequence[_Window]) -> tuple[Ranges, Findings]:
-    findings = Findings()
+def _ranges(windows: Sequence[_Window]) -> tuple[Ranges, CollectedViolations]:
+    findings = CollectedViolations()
     ranges = Ranges(findings)
     for window in windows:
         ranges.add(_certificate(window))
@@ -142,7 +142,7 @@ def test_partitions_join_each_for_itself() -> None:
 
 
 def test_an_empty_range_is_right_and_one_that_ends_before_it_starts_is_not() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     ranges = Ranges(findings)
     ranges.add(_certificate(_Window(1, 5, 5, 1), _Window(1, 0, 3, 1, partition=1)))
     assert findings.listed() == ()
@@ -155,14 +155,14 @@ def test_an_empty_range_is_right_and_one_that_ends_before_it_starts_is_not() -> 
 
 @pytest.mark.parametrize(("records", "right"), [(9, True), (10, True), (11, False)])
 def test_a_window_has_no_more_records_than_its_ranges_hold(records: int, right: bool) -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     windows = (_Window(1, 3, 10, 1), _Window(1, 5, 8, 1, partition=1), _Window(1, 5, 5, 1, partition=2))
     Ranges(findings).add(_certificate(*windows, records=records))
     assert findings.listed() == (() if right else (Violation(Kind.TOO_MANY_RECORDS, _batch(1)),))
 
 
 def test_a_range_that_runs_backwards_takes_no_room_from_the_others() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     window = (_Window(1, 0, 10, 1), _Window(1, 9, 2, 1, partition=1))
     Ranges(findings).add(_certificate(*window, records=10))
     assert findings.listed() == (Violation(Kind.WRONG_RANGE, _batch(1), None, "people/1"),)
@@ -194,7 +194,7 @@ def test_windows_without_an_id_are_part_of_the_first_life_by_time() -> None:
 
 
 def test_an_empty_range_begins_no_life() -> None:
-    ranges = Ranges(Findings())
+    ranges = Ranges(CollectedViolations())
     ranges.add(_certificate(_Window(1, 5, 5, 1, topic_id="new")))
     assert ranges.lives() == []
     assert ranges.finish(Removed(), -inf) == 1
@@ -213,7 +213,7 @@ def test_a_chain_is_joined_once_every_certificate_that_is_named_is_there() -> No
     first, second = _certificate(ROW[0]), _certificate(ROW[1])
     second = msgspec.structs.replace(second, previous="sha256:" + "1" * 64)
     for horizon, chains, found in ((-inf, 0, [Kind.UNKNOWN_PREVIOUS]), (0.0, 1, [])):
-        findings, removed = Findings(), Removed()
+        findings, removed = CollectedViolations(), Removed()
         chain = Chain(findings)
         assert chain.joined
         chain.add(second, "sha256:" + "2" * 64)
@@ -223,7 +223,7 @@ def test_a_chain_is_joined_once_every_certificate_that_is_named_is_there() -> No
         assert removed.chains == chains
         chain.add(first, "sha256:" + "1" * 64)
         assert chain.joined
-    findings = Findings()
+    findings = CollectedViolations()
     chain = Chain(findings)
     chain.add(first, "sha256:" + "1" * 64)
     for number in (2, 3):
@@ -233,7 +233,7 @@ def test_a_chain_is_joined_once_every_certificate_that_is_named_is_there() -> No
 
 
 def test_an_unknown_certificate_is_told_with_the_first_that_names_it() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     chain = Chain(findings)
     for number in (7, 8):
         certificate = msgspec.structs.replace(_certificate(ROW[0]), batch=_batch(number), previous="sha256:x")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from stream_anon.audit import judges as judges_module
-from stream_anon.audit.findings import Findings
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.judges import Judges
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, ScalarType, Sensitive
@@ -45,12 +45,12 @@ def _parts(document: PolicyDocument, count: int = 1) -> list[DocumentPart]:
     return [DocumentPart(1, document.promises, n, len(texts), text) for n, text in enumerate(texts, start=1)]
 
 
-def _found(findings: Findings) -> list[tuple[Kind, str | None]]:
+def _found(findings: CollectedViolations) -> list[tuple[Kind, str | None]]:
     return [(one.kind, one.batch) for one in findings.listed()]
 
 
 def test_a_window_is_judged_by_the_policy_that_it_names_once_its_document_is_whole() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     judges, certificate = Judges(GIVEN, findings), _certificate(OTHERS[0])
     first, second, third = _parts(PolicyDocument.of(OTHERS[0]), 3)
     assert judges.of(certificate) is None
@@ -66,7 +66,7 @@ def test_a_window_is_judged_by_the_policy_that_it_names_once_its_document_is_who
 
 
 def test_the_given_policy_judges_windows_that_name_its_document_or_its_digest() -> None:
-    judges = Judges(GIVEN, Findings())
+    judges = Judges(GIVEN, CollectedViolations())
     assert judges.of(_certificate()) is judges.given
     assert judges.of(_certificate(promises=None)) is judges.given
     other = judges.of(_certificate(promises=None, policy="sha256:" + "7" * 64))
@@ -74,11 +74,11 @@ def test_the_given_policy_judges_windows_that_name_its_document_or_its_digest() 
     assert (other.on_trust, other.promises) == (True, "sha256:" + "7" * 64)
     assert not judges.add_part(_parts(PolicyDocument.of(GIVEN))[0])
     known = "sha256:" + "8" * 64
-    assert Judges(GIVEN, Findings(), known).given.promises == known
+    assert Judges(GIVEN, CollectedViolations(), known).given.promises == known
 
 
 def test_a_document_that_does_not_fit_its_digest_is_told_once_and_its_windows_are_judged_on_trust() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     judges, certificate = Judges(GIVEN, findings), _certificate(OTHERS[0])
     (part,) = _parts(PolicyDocument.of(OTHERS[0]))
     wrong = msgspec.structs.replace(part, text=part.text.replace('"k":4', '"k":2'))
@@ -91,7 +91,7 @@ def test_a_document_that_does_not_fit_its_digest_is_told_once_and_its_windows_ar
 
 
 def test_a_text_that_is_no_policy_is_told_with_its_window_once_and_judged_on_trust() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     judges = Judges(GIVEN, findings)
     document = PolicyDocument.from_text('{"k":2}')
     certificate = _certificate(promises=document.promises)
@@ -107,7 +107,7 @@ def test_a_text_that_is_no_policy_is_told_with_its_window_once_and_judged_on_tru
 
 def test_no_more_documents_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judges_module, "_MOST_DOCUMENTS", 2)
-    findings = Findings()
+    findings = CollectedViolations()
     judges = Judges(GIVEN, findings)
     begun = _parts(PolicyDocument.of(OTHERS[0]), 2)
     assert not judges.add_part(begun[0])
@@ -124,7 +124,7 @@ def test_stand_ins_are_kept_for_windows_that_ask_the_same_and_not_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(judges_module, "_MOST_STAND_INS", 2)
-    judges = Judges(GIVEN, Findings())
+    judges = Judges(GIVEN, CollectedViolations())
     certificates = [_certificate(policy) for policy in OTHERS[:3]]
     first, second = map(judges.stand_in, certificates[:2])
     assert judges.stand_in(certificates[0]) is first
@@ -136,13 +136,13 @@ def test_stand_ins_are_kept_for_windows_that_ask_the_same_and_not_without_end(
 @pytest.mark.parametrize("shape", list(Shape))
 def test_a_stand_in_reads_the_shape_of_the_given_policy_by_its_attributes(shape: Shape) -> None:
     given = replace(GIVEN, shape=shape)
-    policy = Judges(given, Findings()).stand_in(_certificate()).policy
+    policy = Judges(given, CollectedViolations()).stand_in(_certificate()).policy
     assert policy.shape is shape
     known = policy.quasi_identifiers == given.quasi_identifiers
     assert known == (shape is not Shape.NATURAL)
     # An attribute that the given policy does not have may hold any text.
     other = replace(given, attributes=tuple(a for a in given.attributes if a.name != "illness"))
-    stranger = Judges(other, Findings()).stand_in(_certificate()).policy.attribute("illness")
+    stranger = Judges(other, CollectedViolations()).stand_in(_certificate()).policy.attribute("illness")
     assert isinstance(stranger, QuasiIdentifier)
     assert stranger.domain.labels() == {"a": 0, "b": 1}
 
@@ -158,7 +158,7 @@ def test_a_stand_in_asks_what_the_certificate_says() -> None:
         },
     )
     certificate = _certificate(asked=asked)
-    judge = Judges(GIVEN, Findings()).stand_in(certificate)
+    judge = Judges(GIVEN, CollectedViolations()).stand_in(certificate)
     policy = judge.policy
     assert judge.on_trust
     assert judge.promises == certificate.promises
@@ -181,7 +181,7 @@ def test_a_stand_in_asks_what_the_certificate_says() -> None:
 
 
 def test_a_stand_in_takes_its_names_from_the_first_class_and_else_from_the_given_policy() -> None:
-    judges = Judges(GIVEN, Findings())
+    judges = Judges(GIVEN, CollectedViolations())
     whole = _certificate()
     names = {"person": 1, "city": 2}
     (one,) = whole.classes
@@ -199,7 +199,7 @@ def test_a_stand_in_takes_its_names_from_the_first_class_and_else_from_the_given
 
 @pytest.mark.parametrize("k", [3, None])
 def test_a_window_without_a_class_that_leaves_no_quasi_identifier_is_told(k: int | None) -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     every = {attribute.name: 2 for attribute in GIVEN.quasi_identifiers}
     asked = Asked(k, 1.0, every, shields=[AskedShield(list(every), 3)])
     certificate = _certificate(classes=[], asked=asked)
@@ -208,7 +208,7 @@ def test_a_window_without_a_class_that_leaves_no_quasi_identifier_is_told(k: int
 
 
 def test_a_stand_in_has_windows_of_k_records_within_the_limits_of_a_policy() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     judges = Judges(GIVEN, findings)
     large = _certificate(asked=Asked(MOST_CLASS, 0.5, {}))
     assert judges.stand_in(large).policy.window.max_records == MOST_CLASS
@@ -221,7 +221,7 @@ def test_a_stand_in_has_windows_of_k_records_within_the_limits_of_a_policy() -> 
 
 
 def test_windows_without_a_policy_are_searched_for_identifiers_only() -> None:
-    judges = Judges(GIVEN, Findings())
+    judges = Judges(GIVEN, CollectedViolations())
     assert judges.suspicious.on_trust
     assert judges.suspicious.policy is GIVEN
     assert read_document_part(PolicyDocument.of(GIVEN).parts()[0]).promises == judges.given.promises

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from stream_anon.audit import periods as periods_module
-from stream_anon.audit.findings import Findings
+from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.judges import Judge
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.verdict import Change
@@ -24,7 +24,7 @@ OLD, NEW = ward_policy(), ward_policy(k=5)
 
 
 def _judge(policy: Policy, *, on_trust: bool = False) -> Judge:
-    return Judge(policy, PolicyDocument.of(policy).promises, Findings(), on_trust=on_trust)
+    return Judge(policy, PolicyDocument.of(policy).promises, CollectedViolations(), on_trust=on_trust)
 
 
 def _certificate(policy: Policy, minute: int, **changes: Any) -> Certificate:

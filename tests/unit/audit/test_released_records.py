@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.audit import audit_in_order
-from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind
 from tests.support.data import ROOT
 from tests.unit.audit.story import Story, kinds

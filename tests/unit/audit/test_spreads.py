@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.audit.audit import audit_in_order
-from stream_anon.audit.formats.texts import decode_record
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.spreads import Shown, disclosed, faults
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.measures.disclosure import SensitiveColumn, disclosure

@@ -9,7 +9,7 @@ import pytest
 
 from stream_anon.audit import audit as audit_module
 from stream_anon.audit.audit import Audit, audit_in_order
-from stream_anon.audit.stretch import Stretch
+from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.verdict import Kind, Violation
 from stream_anon.privacy.certificate import certificate_digest
 from stream_anon.privacy.policy_document import PolicyDocument
@@ -98,14 +98,14 @@ def test_a_document_of_a_later_release_is_named_as_such(story: Story) -> None:
 def test_an_audit_of_one_batch_does_not_ask_how_windows_join(story: Story) -> None:
     story.certificates[1]["inputs"].pop()
     story.certificates[2]["previous"] = "sha256:" + "2" * 64
-    stretch = Stretch(batch=story.certificates[0]["batch"])
+    stretch = AuditScope(batch=story.certificates[0]["batch"])
     assert _read(Audit(story.policy, stretch=stretch), story).finish().violations == ()
 
 
 def test_an_audit_of_one_batch_counts_its_own_records_whatever_comes_first(story: Story) -> None:
     story.records[1][0]["person"] = "p1"
     for number, count in ((0, 9), (1, 6)):
-        stretch = Stretch(batch=story.certificates[number]["batch"])
+        stretch = AuditScope(batch=story.certificates[number]["batch"])
         verdict = _read(Audit(story.policy, stretch=stretch), story, records_first=True).finish()
         assert kinds(verdict) == ({Kind.IDENTIFYING_FIELD} if number else set())
         counts = verdict.counts
@@ -115,7 +115,7 @@ def test_an_audit_of_one_batch_counts_its_own_records_whatever_comes_first(story
 def test_an_audit_of_one_batch_misses_its_own_parts_only(story: Story) -> None:
     story.certificates[1] |= {"parts": 2}
     for number, found in ((0, set()), (1, {Kind.MISSING_PART})):
-        stretch = Stretch(batch=story.certificates[number]["batch"])
+        stretch = AuditScope(batch=story.certificates[number]["batch"])
         assert kinds(_read(Audit(story.policy, stretch=stretch), story).finish()) == found
 
 

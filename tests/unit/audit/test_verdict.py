@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from stream_anon.audit.findings import MOST_OF_A_KIND, Findings
-from stream_anon.audit.verdict import Counts, Kind, Life, Verdict, Violation
+from stream_anon.audit.collected_violations import MOST_OF_A_KIND, CollectedViolations
+from stream_anon.audit.verdict import AuditCounts, Kind, Life, Verdict, Violation
 
 
 def test_equal_violations_are_one_with_a_count() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     findings.add(Kind.NO_BATCH)
     findings.add(Kind.NO_BATCH, count=3)
     findings.add(Kind.NO_BATCH, "ab")
@@ -17,7 +17,7 @@ def test_equal_violations_are_one_with_a_count() -> None:
 
 
 def test_beyond_the_most_of_a_kind_only_the_number_is_kept() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     for number in range(MOST_OF_A_KIND + 2):
         findings.add(Kind.METADATA, f"{number:x}")
     findings.add(Kind.METADATA, "0")  # listed already
@@ -30,7 +30,7 @@ def test_beyond_the_most_of_a_kind_only_the_number_is_kept() -> None:
 
 
 def test_an_identifier_stands_before_a_wrong_sum() -> None:
-    findings = Findings()
+    findings = CollectedViolations()
     findings.add(Kind.WRONG_IN, "a")
     findings.add(Kind.IDENTIFYING_FIELD, "b")
     assert [one.kind for one in findings.listed()] == [Kind.IDENTIFYING_FIELD, Kind.WRONG_IN]
@@ -46,6 +46,6 @@ def test_two_lives_that_are_one_have_the_first_and_the_last_of_their_windows() -
 
 
 def test_a_verdict_is_clean_only_if_nothing_was_found_whether_listed_or_not() -> None:
-    assert Verdict((), 0, Counts(), (), ()).clean
-    assert not Verdict((), 1, Counts(), (), ()).clean
-    assert not Verdict((Violation(Kind.NO_BATCH),), 0, Counts(), (), ()).clean
+    assert Verdict((), 0, AuditCounts(), (), ()).clean
+    assert not Verdict((), 1, AuditCounts(), (), ()).clean
+    assert not Verdict((Violation(Kind.NO_BATCH),), 0, AuditCounts(), (), ()).clean

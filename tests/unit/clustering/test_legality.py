@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon.clustering.held_values import matched_values
 from stream_anon.clustering.legality import is_legal, may_part
-from stream_anon.clustering.matching import matched_values
 from stream_anon.clustering.rules import rules_of
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria, Spread

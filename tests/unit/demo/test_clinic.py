@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stream_anon.demo.clinic import visits
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain

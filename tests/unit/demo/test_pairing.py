@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream_anon.demo.pairing import pairs
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from tests.support.effort import examples

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures, write_audit_file
 from stream_anon.adapters.prometheus.exposition import exposition
-from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.fleet_metrics import FleetMetrics
 from stream_anon.service.wiring.metrics.records import REJECTIONS, SUPPRESSIONS
 from stream_anon.service.wiring.metrics.worker import NOT_READY
 from stream_anon.service.wiring.observing import into_metrics

@@ -16,7 +16,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition, watch_process
-from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.fleet_metrics import FleetMetrics
 from stream_anon.service.wiring.observing import into_metrics
 from tests.support.data import ROOT
 from tests.support.told_events import STARTED

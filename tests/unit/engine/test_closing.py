@@ -12,7 +12,7 @@ import pytest
 from stream_anon.engine import closing
 from stream_anon.engine.closing import Closer, missing_by_name
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
@@ -240,7 +240,7 @@ def test_the_gate_looks_at_the_sets_of_a_union(monkeypatch: pytest.MonkeyPatch) 
         return replace(found, members=[[own[:-1] if own == (0, 1) else own for own in sets]])
 
     genuine = closing.generalize
-    policy = Policy((QuasiIdentifier("x0", LEAVES, publication=Publication.VALUES),), 2, EVERY_RECORD)
+    policy = Policy((QuasiIdentifier("x0", LEAVES, publication=PublishedForm.VALUES),), 2, EVERY_RECORD)
     window = _window(policy, [[0, 1, 0, 1, 8, 9, 9]], [0] * 7, [0, 0, 1, 1, 2, 2, 2])
     assert _released(policy, window).class_of_row.tolist() == [0, 0, 0, 0, 1, 1, 1]
     monkeypatch.setattr(closing, "generalize", forgetful)

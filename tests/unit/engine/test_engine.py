@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.clustering.protocol import UNKNOWN, UNPLACED, Outlook
+from stream_anon.clustering.partitioning import UNKNOWN, UNPLACED, Outlook
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.errors import SettingsError

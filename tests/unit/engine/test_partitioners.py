@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.clustering.cells import Cells
+from stream_anon.clustering.cell_partitioner import CellPartitioner
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
@@ -76,7 +76,7 @@ def test_without_limits_an_engine_is_what_it_was_and_with_limits_at_the_roots_it
     name: str,
 ) -> None:
     policy = replace(policy_of(name), engine=replace(policy_of(name).engine, seed=7))
-    assert not isinstance(partitioners(policy, draws=np.random.default_rng(1))(), Cells)
+    assert not isinstance(partitioners(policy, draws=np.random.default_rng(1))(), CellPartitioner)
     limited = replace(
         policy,
         attributes=tuple(
@@ -84,7 +84,7 @@ def test_without_limits_an_engine_is_what_it_was_and_with_limits_at_the_roots_it
             for a in policy.attributes
         ),
     )
-    assert isinstance(partitioners(limited, draws=np.random.default_rng(1))(), Cells)
+    assert isinstance(partitioners(limited, draws=np.random.default_rng(1))(), CellPartitioner)
     pairs = zip(_windows(policy, 1), _windows(limited, 1), strict=True)
     assert all((one == other).all() for one, other in pairs)
 

@@ -18,7 +18,7 @@ from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, p
 from stream_anon.engine import closing, raising
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.raising import Raiser
-from stream_anon.microdata.attributes import Identifier, Publication, QuasiIdentifier, Sensitive, Unknown
+from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive, Unknown
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Diversity
@@ -167,7 +167,7 @@ def test_a_window_of_fewer_people_than_a_shield_asks_is_suppressed_whole() -> No
 
 
 def test_sets_are_united_and_all_values_are_a_star() -> None:
-    sets = replace(Y, publication=Publication.VALUES)
+    sets = replace(Y, publication=PublishedForm.VALUES)
     eight = [0] * 6, [0, 0, 2, 2, 1, 1]
     release = _release(eight, [0, 0, 1, 1, 2, 2], [Shield(("y",), 3)], (X, sets))
     found = {str(value[1]) for value in _published(release)}
@@ -210,7 +210,7 @@ def test_unknown_values_alone_are_not_raised_with_others_above_the_highest_level
 
 
 def test_a_set_that_covers_everything_makes_its_unions_cover_everything() -> None:
-    sets = replace(Y, publication=Publication.VALUES)
+    sets = replace(Y, publication=PublishedForm.VALUES)
     codes = [0] * 7, [0, 1, 2, 0, 0, 1, 1]
     release = _release(codes, [0, 0, 0, 1, 1, 2, 2], [Shield(("y",), 4)], (X, sets))
     assert _published(release) == [("0", "*")] * 7
@@ -303,7 +303,7 @@ def test_a_class_that_held_several_before_still_does() -> None:
 
 
 def test_the_set_of_a_union_holds_the_values_of_its_parts_and_no_others() -> None:
-    sets = replace(X, publication=Publication.VALUES)
+    sets = replace(X, publication=PublishedForm.VALUES)
     codes = [0, 0, 2, 2, 5, 5, 7, 7], [0, 0, 1, 1, 2, 2, 0, 0]
     found = _raised(codes, [0, 0, 1, 1, 2, 2, 3, 3], [Shield(("x",), 4)], [False] * 4, (sets, Y))
     classes = found.class_of_row[::2].tolist()
@@ -353,12 +353,12 @@ def test_what_cannot_be_raised_is_suppressed_for_too_few_people_not_records() ->
 @pytest.mark.parametrize(
     ("publication", "k", "classes"),
     [
-        (Publication.NODES, 3, [(0, 0), (7, 5), (7, 7), (1, 2), (1, 7)]),
-        (Publication.VALUES, 4, [(0, 2, 4), (0, 4, 4), (0, 2, 4), (0, 1, 4)]),
+        (PublishedForm.NODES, 3, [(0, 0), (7, 5), (7, 7), (1, 2), (1, 7)]),
+        (PublishedForm.VALUES, 4, [(0, 2, 4), (0, 4, 4), (0, 2, 4), (0, 1, 4)]),
     ],
 )
 def test_equally_near_groups_are_joined_whatever_the_order_of_rows(
-    publication: Publication, k: int, classes: Sequence[Sequence[int]]
+    publication: PublishedForm, k: int, classes: Sequence[Sequence[int]]
 ) -> None:
     """Intervals that begin or end alike, and sets with the same ends."""
     attributes = replace(X, publication=publication), Y

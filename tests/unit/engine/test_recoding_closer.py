@@ -23,8 +23,8 @@ from stream_anon.microdata.method import METHODS, MethodChoice
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Step, Table
-from stream_anon.recoding.recoders.registry import RECODERS
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
+from stream_anon.recoding.recoders.recoders_by_name import RECODERS
 from tests.support.lying import sealed
 
 LEAVES = CategoricalDomain(balanced([str(i) for i in range(8)], 2))
@@ -43,7 +43,7 @@ class Told:
         self._bounds = np.array([low], np.int32), np.array([high], np.int32)
         self._suppressed, self._below = suppressed, below
 
-    def recode(self, table: Table, asked: Asked) -> Recoding:
+    def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         assert asked.k in (1, 2)
         marks = np.isin(np.arange(len(table)), self._suppressed)
         return Recoding(*self._bounds, marks, (Step("told"),), self._below)
@@ -143,10 +143,10 @@ def test_a_highest_level_never_suppresses_what_a_promise_across_groups_counts_on
 def test_a_method_sees_its_classes_and_the_attribute_of_which_most_values_are_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[tuple[Table, Asked]] = []
+    seen: list[tuple[Table, RecodingGoal]] = []
 
     class Seeing(Told):
-        def recode(self, table: Table, asked: Asked) -> Recoding:
+        def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
             seen.append((table, asked))
             return super().recode(table, asked)
 
@@ -170,15 +170,15 @@ def test_a_method_sees_its_classes_and_the_attribute_of_which_most_values_are_as
 
 
 def test_without_criteria_a_method_is_asked_for_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Asked] = []
+    seen: list[RecodingGoal] = []
 
     class Seeing(Told):
-        def recode(self, table: Table, asked: Asked) -> Recoding:
+        def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
             seen.append(asked)
             return super().recode(table, asked)
 
     _released(monkeypatch, Seeing([0, 0], [1, 1]), [0, 1])
-    assert seen == [Asked(2, 1, 0)]
+    assert seen == [RecodingGoal(2, 1, 0)]
 
 
 def test_what_a_method_leaves_below_k_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ def test_a_method_meets_each_person_with_their_own_values_and_its_answer_is_thei
     met: list[list[int]] = []
 
     class Choosing(Told):
-        def recode(self, table: Table, asked: Asked) -> Recoding:
+        def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
             people = table.rows.individuals
             met.append(people.tolist())
             assert table.labels is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from stream_anon.files.anonymizing import SOURCE, Anonymization
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.settings.policy_file import load_policy
 from tests.support.clock import FakeClock
 from tests.support.policies import people, write_policy

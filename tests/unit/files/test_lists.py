@@ -24,7 +24,7 @@ from jsonschema import Draft7Validator
 from stream_anon import Anonymizer, anonymize_frame
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.single_reading import SingleReader
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.batch import Reason

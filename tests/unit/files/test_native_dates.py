@@ -24,7 +24,7 @@ from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.hosts.release_folder import ReleaseFolder
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Reason
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.policy import Policy
 

@@ -15,7 +15,7 @@ from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.codecs import RecordFormats, codec_of, topic_codec
 from stream_anon.formats.guarding import GuardedCodec
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner import spans
 from stream_anon.formats.unwrapping import UnwrappingCodec
 from stream_anon.microdata.batch import CodedBatch, Reason

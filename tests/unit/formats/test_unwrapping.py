@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.unwrapping import FITS, Unwrapped, UnwrappingCodec
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.texts import Texts

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.judging.prohibitions import prohibitions
 from stream_anon.judging.sample_study import Sample, study
 from stream_anon.judging.tally import Rarity, Tally

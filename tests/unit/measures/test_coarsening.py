@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stream_anon.measures.coarsening import Coarsened, least_levels
 from stream_anon.measures.leakage import Population
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -126,7 +126,7 @@ def test_a_search_that_is_cut_short_still_suffices_and_says_so() -> None:
 
 def test_attributes_that_publish_sets_are_not_raised() -> None:
     (age, place, sex) = _attributes()
-    sets = QuasiIdentifier("place", place.domain, publication=Publication.VALUES)
+    sets = QuasiIdentifier("place", place.domain, publication=PublishedForm.VALUES)
     codes = _codes(np.random.default_rng(9), 30, (age, sets, sex))
     table = Coarsened(Population(codes), (age, sets, sex))
     assert table.next_level(1, 0) is None

@@ -7,7 +7,7 @@ import pytest
 
 from stream_anon.measures.distance import absolute_distance, every_level, prec, published_levels, relative_distance
 from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
-from stream_anon.recoding.lattice.levels import levels_of
+from stream_anon.recoding.lattice.attribute_levels import levels_of
 from tests.support.recodings import PREFIX
 
 HEIGHTS = np.array([1, 2])

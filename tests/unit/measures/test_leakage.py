@@ -11,7 +11,7 @@ import pytest
 
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population, exposure, leakage, leakage_after
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -160,7 +160,7 @@ def test_nobody_leaks_nothing() -> None:
 def test_published_values_become_the_codes_that_they_stand_for() -> None:
     age = QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(9), Decimal(1), 0))
     city = QuasiIdentifier(
-        "city", CategoricalDomain(Hierarchy.flat(["a", "b", "c", "d"])), publication=Publication.VALUES
+        "city", CategoricalDomain(Hierarchy.flat(["a", "b", "c", "d"])), publication=PublishedForm.VALUES
     )
     boxes = boxes_of([age, city], [({"min": 0, "max": 4}, ["a", "c"]), ("*", "d"), (None, "*")], [3, 2, 1])
     assert boxes.low.tolist() == [[0, 0, 10], [0, 3, 0]]

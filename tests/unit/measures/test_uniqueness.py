@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.measures.special import digamma
+from stream_anon.measures.digamma import digamma
 from stream_anon.measures.uniqueness import (
     SampleClasses,
     _classes_of_population,

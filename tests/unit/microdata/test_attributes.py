@@ -8,7 +8,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.attributes import (
     Insensitive,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Unknown,
@@ -92,7 +92,7 @@ def test_a_wrong_type_is_never_an_unknown_value() -> None:
 
 
 def test_sets_are_published_in_order_and_hide_the_missing() -> None:
-    sets = QuasiIdentifier("place", TREE, unknown=Unknown.ROOT, publication=Publication.VALUES)
+    sets = QuasiIdentifier("place", TREE, unknown=Unknown.ROOT, publication=PublishedForm.VALUES)
     code = {label: sets.code(label) for label in ("Kiel", "Rostock", "Ulm", "Bonn")}
     assert sets.publish_set([code["Ulm"], code["Kiel"], code["Ulm"]]) == ["Kiel", "Ulm"]
     assert sets.ncp_set([code["Ulm"], code["Kiel"]]) == 0.5
@@ -115,7 +115,7 @@ def test_exact_categories_keep_their_type_and_groups_are_texts() -> None:
     truth = QuasiIdentifier("t", CategoricalDomain(Hierarchy.flat(["true", "false"])), type=ScalarType.BOOLEAN)
     assert _published(truth, True) is True
     assert _published(truth, True, False) == "*"
-    sets = QuasiIdentifier("n", tree, type=ScalarType.INTEGER, publication=Publication.VALUES)
+    sets = QuasiIdentifier("n", tree, type=ScalarType.INTEGER, publication=PublishedForm.VALUES)
     assert sets.publish_set([0, 2]) == [1, 30]
     assert _published(QuasiIdentifier("n", tree), 1) == "1"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Missing, Publication, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Missing, PublishedForm, QuasiIdentifier, Unknown
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -95,10 +95,10 @@ def test_the_top_level_is_written_as_the_root_though_nothing_may_be_missing() ->
 
 def test_a_tight_range_and_a_set_may_reach_as_far_as_the_node_of_the_highest_level() -> None:
     tight = NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, (Decimal(10), Decimal(50)), tight=True)
-    age = QuasiIdentifier("age", tight, publication=Publication.TIGHT, max_level=1)
+    age = QuasiIdentifier("age", tight, publication=PublishedForm.TIGHT, max_level=1)
     assert age.read({"min": 31, "max": 38}) is not None
     assert age.read({"min": 38, "max": 41}) is None
-    sets = _place(publication=Publication.VALUES, max_level=2)
+    sets = _place(publication=PublishedForm.VALUES, max_level=2)
     assert sets.read(["a", "c"]) is not None
     assert sets.read(["a", "f"]) is None
 
@@ -111,7 +111,7 @@ def test_a_tight_range_and_a_set_may_reach_as_far_as_the_node_of_the_highest_lev
         ({"min_level": 4}, "min_level"),
         ({"min_level": -1}, "min_level"),
         ({"min_level": 2, "max_level": 1}, "min_level"),
-        ({"min_level": 1, "publication": Publication.VALUES}, "min_level"),
+        ({"min_level": 1, "publication": PublishedForm.VALUES}, "min_level"),
     ],
 )
 def test_levels_that_do_not_exist_or_contradict_each_other_are_refused(changes: dict[str, Any], key: str) -> None:

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import Missing, Publication, QuasiIdentifier, ScalarType, Unknown
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.attributes import Missing, PublishedForm, QuasiIdentifier, ScalarType, Unknown
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -84,9 +84,9 @@ DOMAINS: dict[str, Domain] = {
 def _attributes(name: str) -> list[QuasiIdentifier]:
     domain = DOMAINS[name]
     tight = isinstance(domain, NumericDomain) and domain.tight
-    publications = [Publication.TIGHT if tight else Publication.NODES]
+    publications = [PublishedForm.TIGHT if tight else PublishedForm.NODES]
     if isinstance(domain, CategoricalDomain):
-        publications.append(Publication.VALUES)
+        publications.append(PublishedForm.VALUES)
     return [
         QuasiIdentifier("x", domain, missing=missing, unknown=unknown, publication=publication)
         for missing in Missing
@@ -111,7 +111,7 @@ def _everything(attribute: QuasiIdentifier) -> dict[str, tuple[int, ...]]:
     """Return all that can be published, with the bounds or the codes of a set behind it."""
     codes = _codes(attribute)
     answers: dict[str, tuple[int, ...]] = {}
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         for count in range(1, len(codes) + 1):
             for chosen in combinations(codes, count):
                 published = attribute.publish_set(chosen)
@@ -240,7 +240,7 @@ def test_a_truth_value_is_read_as_a_truth_value_only() -> None:
 
 def test_a_typed_set_is_read_by_its_type_only() -> None:
     attribute = QuasiIdentifier(
-        "x", CategoricalDomain(DIGITS), type=ScalarType.INTEGER, publication=Publication.VALUES
+        "x", CategoricalDomain(DIGITS), type=ScalarType.INTEGER, publication=PublishedForm.VALUES
     )
     assert attribute.read([1, 3]) == (0, 2)
     for stray in (["1", "3"], [1, "3"], [1.0, 3.0], [3, 1], [1, 2, 3, 4], ["1-2", 3]):
@@ -283,7 +283,7 @@ def test_every_node_of_any_grid_is_read_back(
     width = Decimal(step)
     low = start * width
     domain = NumericDomain(low, low + cells * width, width, decimals, tight=tight)
-    attribute = QuasiIdentifier("x", domain, publication=Publication.TIGHT if tight else Publication.NODES)
+    attribute = QuasiIdentifier("x", domain, publication=PublishedForm.TIGHT if tight else PublishedForm.NODES)
     first = data.draw(st.integers(0, domain.size - 1))
     last = data.draw(st.integers(first, domain.size - 1))
     bounds = attribute.node(first, last)

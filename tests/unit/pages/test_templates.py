@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from stream_anon.pages.tables import Row, Table
+from stream_anon.pages.tables import PageTable, Row
 from stream_anon.pages.templates import rendered
 from tests.support.data import ROOT
 from tests.support.pages import markup_of, rows_of
@@ -35,7 +35,7 @@ def test_style_and_script_stand_in_the_page_as_they_are(name: str) -> None:
 @given(st.lists(TEXTS, min_size=6, max_size=6))
 def test_a_text_is_shown_as_it_is_and_never_becomes_markup(texts: list[str]) -> None:
     def page(title: str, first: str, second: str, one: str, other: str, remark: str) -> str:
-        table = Table(title, [first, second], [Row([one, other], before=0.5)], texts=2, remarks=[remark])
+        table = PageTable(title, [first, second], [Row([one, other], before=0.5)], texts=2, remarks=[remark])
         return rendered(UTILITY, report={"source": title, "records": 1}, k=remark, tables=[table])
 
     found = page(*texts)
@@ -45,7 +45,7 @@ def test_a_text_is_shown_as_it_is_and_never_becomes_markup(texts: list[str]) -> 
 
 def test_a_table_shows_its_first_hundred_rows_and_says_how_many_are_left() -> None:
     def page(rows: int) -> str:
-        table = Table("", ["each"], [Row([str(i)]) for i in range(rows)])
+        table = PageTable("", ["each"], [Row([str(i)]) for i in range(rows)])
         return rendered(UTILITY, report={"source": "", "records": 1}, k=1, tables=[table])
 
     assert rows_of(page(1101))[1:] == [[str(i)] for i in range(100)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -20,7 +20,7 @@ from tests.support.tables import diverse_values
 
 LETTERS = CategoricalDomain(balanced(list("abcdefgh")))
 NODES = QuasiIdentifier("x", LETTERS)
-SETS = QuasiIdentifier("x", LETTERS, publication=Publication.VALUES)
+SETS = QuasiIdentifier("x", LETTERS, publication=PublishedForm.VALUES)
 K3 = Criteria(3, 0.5, np.empty(0, np.int64))
 
 
@@ -173,7 +173,7 @@ def test_two_classes_with_one_tuple_are_counted_together() -> None:
 
 def test_a_set_published_as_the_star_lists_every_code_of_a_large_domain() -> None:
     large = QuasiIdentifier(
-        "x", CategoricalDomain(balanced([str(i) for i in range(5_000)], 17)), publication=Publication.VALUES
+        "x", CategoricalDomain(balanced([str(i) for i in range(5_000)], 17)), publication=PublishedForm.VALUES
     )
     codes = [large.missing_code, 0, 1] * 400
     rows = _columns(codes, range(1_200))

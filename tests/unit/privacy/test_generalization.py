@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -20,7 +20,7 @@ from stream_anon.privacy.generalization import Generalizer, alike, generalize, r
 TREE = CategoricalDomain(Hierarchy.from_tree({"g": ["a", "b"], "h": ["c", "d"], "e": None}))
 ATTRIBUTES = (
     QuasiIdentifier("node", TREE, unknown=Unknown.ROOT),
-    QuasiIdentifier("set", TREE, unknown=Unknown.ROOT, publication=Publication.VALUES),
+    QuasiIdentifier("set", TREE, unknown=Unknown.ROOT, publication=PublishedForm.VALUES),
     QuasiIdentifier("tight", NumericDomain(Decimal(0), Decimal(9), Decimal(1), 0, tight=True)),
 )
 
@@ -44,7 +44,7 @@ def test_a_published_tuple_is_that_of_its_class(data: st.DataObject) -> None:
         for c in range(len(numbers)):
             for j, (attribute, column) in enumerate(zip(ATTRIBUTES, columns, strict=True)):
                 codes = [code for code, own in zip(column, class_of_row, strict=True) if own == c]
-                if attribute.publication is Publication.VALUES:
+                if attribute.publication is PublishedForm.VALUES:
                     published, ncp = attribute.publish_set(codes), attribute.ncp_set(codes)
                     whole = (0, attribute.unknown_code)
                     bounds = whole if published == "*" else (min(codes), max(codes))

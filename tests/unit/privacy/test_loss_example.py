@@ -12,8 +12,8 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.generalization import Generalizer, generalize
-from stream_anon.privacy.loss import gcp
 from tests.support.data import ROOT
 
 REGIONS = {"north": ["Husum", "Kiel", "Lingen", "Wismar"], "south": ["Calw", "Hof", "Passau", "Ulm"]}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.writing.shadow_sink import ShadowSink
+from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
 from stream_anon.cli.run.run import run
 from stream_anon.errors import SettingsError
 from stream_anon.ports import Membership, Parcel
@@ -37,7 +37,7 @@ class Requests:
 
 async def test_a_window_moves_offsets_and_leaves_its_certificate_and_nothing_else() -> None:
     kept: list[list[bytes]] = []
-    sink: Any = ShadowSink(
+    sink: Any = ShadowProducer(
         Connection("127.0.0.1:9", "g.shadow"), "out.certificates", ["out"], lambda p: kept.append([*p])
     )
     requests = Requests()
@@ -56,7 +56,7 @@ async def test_a_window_moves_offsets_and_leaves_its_certificate_and_nothing_els
 
 
 async def test_no_topic_that_a_service_publishes_to_is_asked_for() -> None:
-    sink: Any = ShadowSink(Connection("127.0.0.1:9", "g.shadow"), "out.certificates", ["out"], lambda _: None)
+    sink: Any = ShadowProducer(Connection("127.0.0.1:9", "g.shadow"), "out.certificates", ["out"], lambda _: None)
 
     assert await sink.partitions("out") == 1
 

@@ -16,7 +16,7 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -96,7 +96,7 @@ def test_every_domain_is_the_one_declared(tmp_path: Path) -> None:
     policy = _load(tmp_path)
     age, weight, income = (_quasi(policy, name) for name in ("age", "weight", "income"))
     assert isinstance(age.domain, NumericDomain)
-    assert (age.weight, age.publication, age.domain.tight, age.domain.size) == (2, Publication.TIGHT, True, 74)
+    assert (age.weight, age.publication, age.domain.tight, age.domain.size) == (2, PublishedForm.TIGHT, True, 74)
     assert weight.publish(*weight.node(weight.code(70.5), weight.code(70.5))) == {"min": 70.5, "max": 70.9}
     assert income.publish(*income.node(3, 4)) == {"min": 0, "max": 4}
     assert income.unknown is Unknown.ROOT
@@ -115,7 +115,7 @@ def test_every_domain_is_the_one_declared(tmp_path: Path) -> None:
     place, ill = _quasi(policy, "place"), _quasi(policy, "ill")
     assert isinstance(place.domain, CategoricalDomain)
     assert place.domain.hierarchy.labels == ("*", "north", "Kiel", "south", "Ulm")
-    assert ill.publication is Publication.VALUES
+    assert ill.publication is PublishedForm.VALUES
     grade, smoker = _quasi(policy, "grade"), _quasi(policy, "smoker")
     assert grade.publish(*grade.node(0, 0)) == 1
     assert grade.publish(*grade.node(0, 1)) == "1..2"

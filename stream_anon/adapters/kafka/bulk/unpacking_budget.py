@@ -15,7 +15,7 @@ Decoding makes a few copies of them. Ten thousand records, the most that a poll 
 """
 
 FRAMED_AT_ONCE = 1024 * 1024
-"""The same of records that name a schema: a byte of theirs may mean 128 bytes of text (`writing.text_room`).
+"""The same of records that name a schema: a byte of theirs may mean 128 bytes of text (`writing.text_buffer`).
 
 Until these are decoded nobody tells the group that we are alive.
 """

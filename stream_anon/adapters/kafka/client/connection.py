@@ -23,7 +23,6 @@ from aiokafka.errors import (
 from aiokafka.protocol.metadata import MetadataRequest
 
 from stream_anon.adapters.kafka.bulk.bounded_consumer import BoundedConsumer
-from stream_anon.adapters.kafka.client.asking import creating_nothing
 from stream_anon.adapters.kafka.client.connection_errors import (
     LET_IN_BUT_NO_ANSWER,
     cause_of,
@@ -36,6 +35,7 @@ from stream_anon.adapters.kafka.client.oidc import EndpointToken
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.throttling import Throttling
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
+from stream_anon.adapters.kafka.client.topic_metadata import creating_nothing
 from stream_anon.errors import BrokerError, Cause, SettingsError
 from stream_anon.secret_files import SecretError, secret_of
 

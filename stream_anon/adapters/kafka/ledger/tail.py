@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaTimeoutError
 from sortedcontainers import SortedKeyList
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
-from stream_anon.adapters.kafka.client.leaving import leave_consumer
+from stream_anon.adapters.kafka.client.disconnecting import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
 from stream_anon.errors import BrokerError, Cause, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place

@@ -18,7 +18,7 @@ from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batche
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import AT_ONCE, FRAMED_AT_ONCE, Budget
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.client.leaving import leave_consumer
+from stream_anon.adapters.kafka.client.disconnecting import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
 from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
 from stream_anon.adapters.kafka.protocol.group_members import GroupMembers

@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import TopicAuthorizationFailedError
 
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
-from stream_anon.adapters.kafka.client.leaving import leave_consumer
+from stream_anon.adapters.kafka.client.disconnecting import leave_consumer
 from stream_anon.errors import BrokerError, Cause, TopicError
 
 POLL_MS = 100

@@ -62,7 +62,7 @@ class TopicSample:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SampleLimits:
     """How much is read of a topic.
 
     Parameters
@@ -84,7 +84,7 @@ class Limits:
 async def sample_topic(
     connection: Connection,
     topic: str,
-    limits: Limits,
+    limits: SampleLimits,
     *,
     headers: HeaderRule = NO_HEADERS,
     wanted: Callable[[bytes | None], bool] | None = None,

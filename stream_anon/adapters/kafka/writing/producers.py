@@ -22,7 +22,7 @@ from aiokafka.structs import RecordMetadata
 from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.bulk.packing import NONE
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
-from stream_anon.adapters.kafka.client.leaving import leave
+from stream_anon.adapters.kafka.client.disconnecting import leave
 from stream_anon.errors import BatchRefused, Cause, TimeRefused, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel, Place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel

@@ -16,7 +16,7 @@ from stream_anon.clustering.forest.arriving.formed_classes import FormedClasses,
 from stream_anon.clustering.forest.arriving.laid_line import LaidLine, lay_line
 from stream_anon.clustering.forest.arriving.schedule import ANEW, MOST_LATE, MOST_LATE_IN_CLASSES, Mark, next_mark
 from stream_anon.clustering.forest.ordering.order import KeyTable
-from stream_anon.clustering.protocol import Outlook
+from stream_anon.clustering.partitioning import Outlook
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.costs.model import CostModel
 

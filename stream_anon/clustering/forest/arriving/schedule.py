@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stream_anon.clustering.protocol import Outlook
+from stream_anon.clustering.partitioning import Outlook
 
 LATE = 0.03
 MOST_LATE_IN_LINE = 0.05  # lose 0.5 %, 10 % lose 1 to 1.5 %

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import leading_tables, union_cost
+from stream_anon.clustering.forest.cost_tables import leading_tables, union_cost
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.model import CostModel
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.ordering.digits import Digits
-from stream_anon.clustering.forest.ordering.learn import THOROUGH, Lesson, learn_order
 from stream_anon.clustering.forest.ordering.order import KeyTable, key_table
+from stream_anon.clustering.forest.ordering.order_search import THOROUGH, WindowSample, learn_order
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.privacy.costs.model import CostModel
 
@@ -56,7 +56,7 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Verdict:
+class _StudyOutcome:
     """What a study found.
 
     Parameters
@@ -119,7 +119,7 @@ class OrderBook:
         self._wait = 0
         self._pause = 1
         self._busy = False
-        self._verdict: _Verdict | None = None
+        self._verdict: _StudyOutcome | None = None
         self._challenger: NDArray[np.int64] | None = None
         self._ratio = self._reference = 0.0
         self._aged = False
@@ -163,14 +163,14 @@ class OrderBook:
             return self.table
         fresh = self.version == 0 and not self._given
         if fresh or (self._background is None and not self._given and n >= _LARGER * self._learned_from):
-            self._learn_at_once(Lesson.of(codes, k, self.table), n)
+            self._learn_at_once(WindowSample.of(codes, k, self.table), n)
         elif self._background is not None and not self._busy and self._due():
             self._busy = True
-            lesson = Lesson.of(codes, k, self.table)
+            lesson = WindowSample.of(codes, k, self.table)
             self._background(lambda: self._study(lesson))
         return self.table
 
-    def _learn_at_once(self, lesson: Lesson, n: int) -> None:
+    def _learn_at_once(self, lesson: WindowSample, n: int) -> None:
         before = lesson.loss(self.table, self._model)
         self._install(learn_order(lesson, self._digits, self._model, self._order, self._draws()))
         self._learned_from = n
@@ -192,7 +192,7 @@ class OrderBook:
         self._wait += 1
         return self._wait >= self._pause
 
-    def _study(self, lesson: Lesson) -> None:
+    def _study(self, lesson: WindowSample) -> None:
         """Judge the challenger on rows it was not learned from, then find the next one."""
         try:
             self._verdict = self._judged(lesson)
@@ -200,7 +200,7 @@ class OrderBook:
             self._wait = 0
             self._busy = False
 
-    def _judged(self, lesson: Lesson) -> _Verdict:
+    def _judged(self, lesson: WindowSample) -> _StudyOutcome:
         mine = self._loss(lesson, self._order)
         built_in = self._loss(lesson, self._cold)
         order, adopt, gain = self._order, None, 0.0
@@ -217,12 +217,12 @@ class OrderBook:
         tries = THOROUGH if drifted or not self._reference else _FEW_TRIES
         found = learn_order(lesson, self._digits, self._model, begin, self._draws(), tries)
         better = self._loss(lesson, found) < mine * _BETTER
-        return _Verdict(adopt, gain, found if better else None, smooth, drifted)
+        return _StudyOutcome(adopt, gain, found if better else None, smooth, drifted)
 
-    def _loss(self, lesson: Lesson, order: NDArray[np.int64]) -> float:
+    def _loss(self, lesson: WindowSample, order: NDArray[np.int64]) -> float:
         return lesson.loss(key_table(self._digits, order), self._model)
 
-    def _take(self, verdict: _Verdict) -> None:
+    def _take(self, verdict: _StudyOutcome) -> None:
         self._ratio = verdict.ratio
         if verdict.adopt is not None:
             self._install(verdict.adopt)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.ordering.digits import Digits
-from stream_anon.clustering.forest.ordering.learn import THOROUGH, Lesson, learn_order, top_down
 from stream_anon.clustering.forest.ordering.order import key_table
+from stream_anon.clustering.forest.ordering.order_search import THOROUGH, WindowSample, learn_order, top_down
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import LearnedOrder
@@ -33,7 +33,7 @@ def learned_from(
     """Return the order learned from codes int32[q, n]; a second or less."""
     digits = Digits.of(attributes)
     cold = digits.cold_order()
-    lesson = Lesson.of(codes, k, key_table(digits, cold))
+    lesson = WindowSample.of(codes, k, key_table(digits, cold))
     draws = np.random.default_rng([seed, 0])
     order = learn_order(lesson, digits, model, cold, draws, THOROUGH)
     return LearnedOrder(

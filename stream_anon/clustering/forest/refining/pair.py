@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import LITTLE, Tables, cell, leading_tables
+from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, cell, leading_tables
 from stream_anon.compiled import bare_inlined, constant, kernel
 from stream_anon.privacy.costs.cost import interval_cost, set_cost
 from stream_anon.privacy.costs.model import CostModel

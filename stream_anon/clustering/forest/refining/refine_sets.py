@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
+from stream_anon.clustering.forest.cost_tables import LITTLE
 from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.refining.swap import swap_sets
-from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel

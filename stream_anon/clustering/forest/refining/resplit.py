@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import is_spent
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
+from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, box_cost, leading_tables
 from stream_anon.clustering.forest.refining.split import sort_codes
-from stream_anon.clustering.forest.tables import LITTLE, Tables, box_cost, leading_tables
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import is_spent
 from stream_anon.compiled import bare_inlined, bare_kernel, kernel
 from stream_anon.privacy.costs.model import CostModel
 

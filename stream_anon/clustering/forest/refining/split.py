@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import is_spent, spend
-from stream_anon.clustering.forest.tables import LITTLE
+from stream_anon.clustering.forest.cost_tables import LITTLE
 from stream_anon.clustering.legality import is_legal, may_part
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import is_spent, spend
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import is_spent
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
+from stream_anon.clustering.forest.cost_tables import LITTLE, widest_set
 from stream_anon.clustering.forest.refining.pair import (
     NOBODY,
     Pair,
@@ -21,9 +21,9 @@ from stream_anon.clustering.forest.refining.pair import (
     look_at,
     new_pair,
 )
-from stream_anon.clustering.forest.tables import LITTLE, widest_set
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import is_spent
 from stream_anon.compiled import bare_inlined, kernel
 from stream_anon.privacy.costs.model import CostModel
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import spend
+from stream_anon.clustering.forest.cost_tables import LITTLE
 from stream_anon.clustering.forest.repairing.groups import Groups, grown_loss
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, TAKE, Desk
-from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import spend
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel

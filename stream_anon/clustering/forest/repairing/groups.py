@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import bare_inlined, bare_kernel, kernel

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import allow, is_spent
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
+from stream_anon.clustering.forest.cost_tables import LITTLE
 from stream_anon.clustering.forest.refining.split import one_way_losses, sort_codes
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
 from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
-from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import allow, is_spent
 from stream_anon.compiled import bare_kernel, kernel
 from stream_anon.privacy.costs.model import CostModel
 

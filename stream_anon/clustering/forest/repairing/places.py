@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import spend
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, grown_loss, members
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import spend
 from stream_anon.compiled import bare_kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel

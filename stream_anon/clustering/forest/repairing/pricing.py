@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.clustering.budget import spend
+from stream_anon.clustering.forest.cost_tables import LITTLE
 from stream_anon.clustering.forest.repairing.exchange import find_edges, is_spare, is_too_dear, most_ease, price_row
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, members
 from stream_anon.clustering.forest.repairing.workspace import MERGE, NOTHING, Desk
-from stream_anon.clustering.forest.tables import LITTLE
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import spend
 from stream_anon.compiled import bare_inlined, bare_kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel

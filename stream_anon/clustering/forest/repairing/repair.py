@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.budget import allow, is_spent, spend
-from stream_anon.clustering.copying import copy_to
+from stream_anon.clustering.array_copying import copy_to
 from stream_anon.clustering.forest.refining.refine import side_by_side
 from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, members, recount
@@ -21,6 +20,7 @@ from stream_anon.clustering.forest.repairing.pricing import price
 from stream_anon.clustering.forest.repairing.workspace import EXCHANGE, MERGE, NOTHING, Desk, desk_for
 from stream_anon.clustering.legality import deficit, is_legal
 from stream_anon.clustering.rules import Rules
+from stream_anon.clustering.work_limit import allow, is_spent, spend
 from stream_anon.compiled import bare_kernel, constant, kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel

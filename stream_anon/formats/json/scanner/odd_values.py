@@ -34,7 +34,7 @@ _EXACT_DIGITS = 15
 """Whole numbers of more digits may have no float of their own."""
 
 
-class Found:
+class FoundValues:
     """The form and the span of each value in a batch, by field and record; see `forms`.
 
     Parameters
@@ -112,7 +112,13 @@ class OddValues:
         self._steps: Collection[Normalization] = policy.normalize
 
     def codes(
-        self, found: Found, field: int, attribute: QuasiIdentifier, codes: NDArray[np.int32], *, all_values: bool
+        self,
+        found: FoundValues,
+        field: int,
+        attribute: QuasiIdentifier,
+        codes: NDArray[np.int32],
+        *,
+        all_values: bool,
     ) -> None:
         """Write the codes of odd values, or of all values, of a quasi-identifier into int32[n]."""
         rows = self._rows(found, field, all_values)
@@ -125,7 +131,7 @@ class OddValues:
 
     def passing(
         self,
-        found: Found,
+        found: FoundValues,
         field: int,
         attribute: PassThrough,
         keys: NDArray[np.int64] | None,
@@ -169,7 +175,7 @@ class OddValues:
         sets, self._sets = self._sets, {}
         return sets
 
-    def individuals(self, found: Found, field: int, keys: NDArray[np.int64]) -> None:
+    def individuals(self, found: FoundValues, field: int, keys: NDArray[np.int64]) -> None:
         """Write the keys of odd ids into int64[n]."""
         rows = found.odd(field)
         if len(rows):
@@ -178,13 +184,15 @@ class OddValues:
             found.plain[rows] = [bool(one) for one in ids]
             keys[rows] = text_keys([one or "" for one in ids])
 
-    def _rows(self, found: Found, field: int, all_values: bool) -> NDArray[np.intp]:
+    def _rows(self, found: FoundValues, field: int, all_values: bool) -> NDArray[np.intp]:
         if not all_values:
             return found.odd(field)
         forms = found.forms[field]
         return np.flatnonzero(found.plain & (forms != ABSENT) & (forms != NULL))
 
-    def _code_missing(self, found: Found, field: int, attribute: QuasiIdentifier, codes: NDArray[np.int32]) -> None:
+    def _code_missing(
+        self, found: FoundValues, field: int, attribute: QuasiIdentifier, codes: NDArray[np.int32]
+    ) -> None:
         missing = (found.forms[field] == ABSENT) | (found.forms[field] == NULL)
         try:
             codes[missing] = code_value(attribute, None)

@@ -11,7 +11,7 @@ from stream_anon.formats.json.scanner.id_spans import IdSpans
 from stream_anon.formats.json.scanner.iso_texts import iso_codes
 from stream_anon.formats.json.scanner.moments import moment_arrays, moment_codes
 from stream_anon.formats.json.scanner.nulls import clear_nulls
-from stream_anon.formats.json.scanner.odd_values import Found, OddValues
+from stream_anon.formats.json.scanner.odd_values import FoundValues, OddValues
 from stream_anon.formats.json.scanner.spans import SpanFinder
 from stream_anon.formats.json.scanner.tables import (
     ANY,
@@ -113,7 +113,7 @@ class Scanner:
         )
         return batch, np.flatnonzero(~found.plain)
 
-    def _columns(self, found: Found) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    def _columns(self, found: FoundValues) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         n, tables = len(found.plain), self._tables
         codes = np.empty((len(self._quasi), n), np.int32)
         sensitive = np.empty((len(self._diverse), n), np.int64)
@@ -132,7 +132,7 @@ class Scanner:
             self._odd.passing(found, place, passing, keys, ordered=ordered)
         return codes, sensitive, self._individuals(found)
 
-    def _code(self, found: Found, place: int, codes: NDArray[np.int32]) -> None:
+    def _code(self, found: FoundValues, place: int, codes: NDArray[np.int32]) -> None:
         """Write the codes of those values of a quasi-identifier that a kernel knows."""
         own, tables = found.of(place), self._tables
         field = tables.fields[place]
@@ -150,7 +150,7 @@ class Scanner:
         elif field[KIND] != ANY:
             fields.prefix_codes(found.text, *own, field, tables.letters[place], codes, found.plain)
 
-    def _individuals(self, found: Found) -> NDArray[np.int64]:
+    def _individuals(self, found: FoundValues) -> NDArray[np.int64]:
         individuals = np.zeros(len(found.plain), np.int64)
         if not self._by_id:
             return individuals
@@ -163,7 +163,7 @@ class Scanner:
         self._odd.individuals(found, field, individuals)
         return individuals
 
-    def _passed(self, found: Found, count: int) -> PassedTexts:
+    def _passed(self, found: FoundValues, count: int) -> PassedTexts:
         """Return a copy of the plain records' passing values, so that nothing else stays in memory."""
         ends = np.empty((count, len(self._passing)), np.int64)
         if not self._passing:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.json.scanner.members import find_members
-from stream_anon.formats.json.scanner.odd_values import Found
+from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.json.scanner.skipping import KEY_ROOM
 from stream_anon.formats.json.scanner.tables import (
     KIND,
@@ -52,7 +52,7 @@ class SpanFinder:
         inner = np.where(fields[:, KIND] == PARENT, fields[:, TABLE], WHOLE_VALUE)
         return cls(tables, inner, (key for path in paths for key in path), most)
 
-    def find(self, texts: Texts) -> Found:
+    def find(self, texts: Texts) -> FoundValues:
         """Return forms and spans of the members, the fields in the order of the tables.
 
         A record that is plain is a sound JSON object to its end, is text, and holds each of the keys at most once.
@@ -62,7 +62,7 @@ class SpanFinder:
         texts
             n values with a gap of one byte.
         """
-        found = Found(texts.room, len(self._inner), len(texts))
+        found = FoundValues(texts.room, len(self._inner), len(texts))
         tables = self._tables
         key = np.zeros(self._longest_key + KEY_ROOM + len(PADDING), np.uint8)
         find_members(

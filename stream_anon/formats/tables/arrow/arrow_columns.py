@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream_anon.formats.tables.columns import FITS, Column, KeyColumn
+from stream_anon.formats.tables.table_columns import FITS, Column, KeyColumn
 from stream_anon.microdata.attributes import Attribute, PassThrough
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import UNREADABLE

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from stream_anon.formats.tables.columns import CodeColumn
+from stream_anon.formats.tables.table_columns import CodeColumn
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.calendar.clocks import Clocks
 from stream_anon.microdata.domains.calendar.moments import DAY_SECONDS
-from stream_anon.microdata.domains.calendar.stretches import MomentTable
+from stream_anon.microdata.domains.calendar.offset_periods import MomentTable
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

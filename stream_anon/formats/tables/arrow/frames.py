@@ -11,8 +11,8 @@ import narwhals as nw
 import pyarrow as pa
 
 from stream_anon.errors import InputError
-from stream_anon.formats.tables.arrow.coding import ROWS, TableCoder, TableFields
-from stream_anon.formats.tables.columns import ColumnCoder
+from stream_anon.formats.tables.arrow.table_coding import ROWS, TableCoder, TableFields
+from stream_anon.formats.tables.table_columns import ColumnCoder
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
-from stream_anon.formats.tables.arrow.coding import ROWS, TableCoder, TableFields
 from stream_anon.formats.tables.arrow.parquet_input import opened_parquet, pieces_of
 from stream_anon.formats.tables.arrow.releases import ReleaseTables
+from stream_anon.formats.tables.arrow.table_coding import ROWS, TableCoder, TableFields
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.passed_columns import columns_of
-from stream_anon.microdata.attributes import PassThrough, Publication, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.domain import End, Published
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
@@ -57,7 +57,7 @@ class ReleaseTables:
             return [pa.field(name, _passed_type(attribute))]
         kind = _kind(attribute)
         if kind is None:
-            sets = attribute.publication is Publication.VALUES
+            sets = attribute.publication is PublishedForm.VALUES
             return [pa.field(name, pa.list_(pa.string()) if sets else pa.string())]
         if self._flat:
             return [pa.field(f"{name}_{end}", kind) for end in _ENDS]
@@ -94,7 +94,7 @@ class ReleaseTables:
         kind, taken = _kind(attribute), pa.array(rows)
         if kind is None:
             texts = _texts(attribute, classes.values[place])
-            sets = attribute.publication is Publication.VALUES
+            sets = attribute.publication is PublishedForm.VALUES
             column = pa.array(texts, pa.list_(pa.string()) if sets else pa.string())
             return [column.take(taken)]
         found = [
@@ -134,7 +134,7 @@ def _texts(attribute: QuasiIdentifier, values: Sequence[Published]) -> list[Any]
     def text(value: Any) -> Any:
         return label_of.get((type(value), value), value)
 
-    if attribute.publication is not Publication.VALUES:
+    if attribute.publication is not PublishedForm.VALUES:
         return [text(value) for value in values]
     lists = [value if value is None or isinstance(value, list) else [value] for value in values]
     return [None if value is None else [text(own) for own in value] for value in lists]

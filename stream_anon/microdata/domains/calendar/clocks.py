@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.domains.calendar.stretches import MomentTable, Stretch
+from stream_anon.microdata.domains.calendar.offset_periods import MomentTable, OffsetPeriod
 from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment
 
 Codes = NDArray[np.int32]
@@ -33,7 +33,7 @@ class Clocks:
     days: MomentTable | None
     by_second: MomentTable | None
     own_clock: bool
-    found: Sequence[Stretch] = ()
+    found: Sequence[OffsetPeriod] = ()
 
     @property
     def _shown(self) -> MomentTable | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.domains.calendar.stretches import HOUR_SECONDS, Stretch, stretches_of_zone
+from stream_anon.microdata.domains.calendar.offset_periods import HOUR_SECONDS, OffsetPeriod, stretches_of_zone
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Hours:
     offset: NDArray[np.int32]
     twice: NDArray[np.bool_]
     first: NDArray[np.int32]
-    found: Sequence[Stretch]
+    found: Sequence[OffsetPeriod]
     first_of_stretch: Sequence[int]
 
     @classmethod

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from stream_anon.adapters.http import live, ordering
+from stream_anon.adapters.http import giving_orders, live
 from stream_anon.adapters.http import server as server_module
 from stream_anon.adapters.http.connections import Connections
 from stream_anon.adapters.http.server import IDLE_SECONDS, MOST_CONNECTIONS, HttpServers
@@ -646,22 +646,22 @@ async def test_an_admin_port_that_is_not_named_as_loopback_takes_no_orders(
 
 async def test_the_command_gives_an_order_as_the_server_wants_it(ordered: tuple[int, int, list[str]]) -> None:
     _, admin, given = ordered
-    assert await asyncio.to_thread(ordering.give, LOOPBACK, admin, "pause") == "paused"
-    assert await asyncio.to_thread(ordering.give, LOOPBACK, admin, "pause", 1800.0) == "paused"
+    assert await asyncio.to_thread(giving_orders.give, LOOPBACK, admin, "pause") == "paused"
+    assert await asyncio.to_thread(giving_orders.give, LOOPBACK, admin, "pause", 1800.0) == "paused"
     assert given == ["pause", "pause for 1800 s"]
-    assert not await asyncio.to_thread(ordering.has_ended, LOOPBACK, admin)
+    assert not await asyncio.to_thread(giving_orders.has_ended, LOOPBACK, admin)
     with pytest.raises(Refused, match="404"):
-        await asyncio.to_thread(ordering.give, LOOPBACK, admin, "explode")
+        await asyncio.to_thread(giving_orders.give, LOOPBACK, admin, "explode")
 
 
 def test_no_order_goes_to_another_machine() -> None:
     with pytest.raises(SettingsError, match=r"http\.admin_host: is 10\.0\.0\.1"):
-        ordering.give("10.0.0.1", 9465, "pause")
+        giving_orders.give("10.0.0.1", 9465, "pause")
 
 
 def test_an_order_that_nobody_receives_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))  # and does not listen
         with pytest.raises(BrokerError, match="no service answers"):
-            ordering.give(LOOPBACK, taken.getsockname()[1], "pause")
-        assert ordering.has_ended(LOOPBACK, taken.getsockname()[1])
+            giving_orders.give(LOOPBACK, taken.getsockname()[1], "pause")
+        assert giving_orders.has_ended(LOOPBACK, taken.getsockname()[1])

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.registry import Collector
 
 from stream_anon.adapters.prometheus.exposition import exposition, metrics_of, watch_process
-from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.fleet_metrics import FleetMetrics
 from stream_anon.adapters.prometheus.merging import GAUGES, growing, merged
 from stream_anon.service import events as e
 from stream_anon.service.wiring.observing import into_metrics

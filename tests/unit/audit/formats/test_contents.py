@@ -15,8 +15,8 @@ from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans, Uncompared
 from stream_anon.audit.digests.kept_lines import KeptLines
 from stream_anon.audit.formats.contents import lines_of
-from stream_anon.audit.formats.texts import decode_record
-from stream_anon.audit.stretch import Horizon
+from stream_anon.audit.formats.released_texts import decode_record
+from stream_anon.audit.scope import Horizon
 from stream_anon.audit.verdict import Kind, Verdict, Violation
 from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.output.digest_key import DigestKey

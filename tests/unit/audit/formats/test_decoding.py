@@ -15,10 +15,10 @@ from stream_anon.audit.formats.moments import as_json
 from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.codecs import described
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape

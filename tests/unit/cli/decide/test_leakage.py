@@ -19,10 +19,10 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import EVERY_RECORD
-from stream_anon.operations import tables
+from stream_anon.operations import studied_records
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.tables import Released, read_table
+from stream_anon.operations.studied_records import Released, read_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT, shared_data
 from tests.support.policies import PEOPLE, people, write_document, write_json_lines, write_policy
@@ -284,7 +284,7 @@ def test_a_file_without_a_record_that_fits_is_refused(tmp_path: Path) -> None:
 def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MOST_RECORDS", 4_000)
+    monkeypatch.setattr(studied_records, "MOST_RECORDS", 4_000)
     source = tmp_path / "in.csv"
     rows = [f"p{i},{i % 100},Oslo,1,flu" for i in range(9_000)]
     source.write_text("\n".join(["person,age,home.city,visits,illness", *rows]))

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from stream_anon.operations.utility import classifiers
 from tests.support.data import ROOT
 from tests.unit.cli.run.test_anonymize import run
-from tests.unit.operations.utility.test_learning import Hurried, files
+from tests.unit.operations.utility.test_classifier_scores import Hurried, files
 
 SCHEMA = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())
 

@@ -26,7 +26,7 @@ from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.neighbours import large_table
 from stream_anon.files.neighbours.large_table import LargeTable
 from stream_anon.files.whole_table import whole
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import audit_files

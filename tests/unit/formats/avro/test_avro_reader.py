@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from stream_anon.errors import InputError
 from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.walking import STEPS_A_BYTE, write_texts
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.unwrapping import FITS, UnwrappingCodec
 from stream_anon.formats.writing.fractions import put_fractions
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType

@@ -21,19 +21,19 @@ from hypothesis import strategies as st
 from stream_anon.errors import SettingsError
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.avro.passing import write_values
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.writing.odd_values import odd_cells
 from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes
-from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from tests.conformance.test_codecs import fitting, release_of
 from tests.support import avro_records, hostile
 from tests.support.effort import examples

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy

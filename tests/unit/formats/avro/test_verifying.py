@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import InputError
-from stream_anon.formats.avro import operations as op
+from stream_anon.formats.avro import opcodes as op
 from stream_anon.formats.avro.avro_schemas import parsed
 from stream_anon.formats.avro.program import program_of
 from stream_anon.formats.avro.verifying import verify

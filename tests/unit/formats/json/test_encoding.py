@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.record_parts import longest_form
 from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
     Insensitive,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Sensitive,
@@ -28,7 +28,7 @@ from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
@@ -107,7 +107,7 @@ def test_typed_records_have_one_type_a_key(shape: Shape, anything: str, set_of_t
     attributes = (
         QuasiIdentifier("patient.age", AGES),
         Insensitive("patient.home.floor", ScalarType.INTEGER),
-        QuasiIdentifier("color", COLORS, publication=Publication.VALUES),
+        QuasiIdentifier("color", COLORS, publication=PublishedForm.VALUES),
         QuasiIdentifier("level", CategoricalDomain(Hierarchy.flat(["1", "2"])), type=ScalarType.INTEGER),
     )
     policy = replace(policy_of(*attributes), shape=shape)
@@ -184,13 +184,13 @@ def test_no_published_value_is_longer_than_the_longest_form_of_its_attribute(
 ) -> None:
     draws = np.random.default_rng(1)
     (color,) = (a for a in broad_policy(missing, Unknown.ROOT).quasi_identifiers if a.name == "color")
-    sets = replace(color, publication=Publication.VALUES)
+    sets = replace(color, publication=PublishedForm.VALUES)
     tight = QuasiIdentifier("t", NumericDomain(Decimal("-0.3"), Decimal("1e6"), Decimal("0.1"), None, tight=True))
     for attribute in (*broad_policy(missing, Unknown.ROOT).quasi_identifiers, sets, tight):
         members = members_of([attribute], shape)
         for low, high in np.sort(draws.integers(0, attribute.size, (300, 2))).tolist():
             values = [attribute.publish(*attribute.node(low, high)), attribute.publish(*attribute.node(low, low))]
-            if attribute.publication is Publication.VALUES:
+            if attribute.publication is PublishedForm.VALUES:
                 values.append(attribute.publish_set(range(low, high + 1)))
             for member in members:
                 written = values if member.write is None else list(map(member.write, values))

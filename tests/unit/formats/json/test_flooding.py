@@ -7,7 +7,7 @@ from time import process_time
 import numpy as np
 import pytest
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch
 from tests.support import hostile

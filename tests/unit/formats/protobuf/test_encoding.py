@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.passing import write_values
@@ -29,7 +29,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, Release
-from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from tests.conformance.test_codecs import fitting, release_of
 from tests.support import hostile, protobuf_java
 from tests.support.effort import examples

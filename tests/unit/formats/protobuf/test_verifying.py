@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import InputError
-from stream_anon.formats.protobuf import operations as op
+from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.program import program_of
 from stream_anon.formats.protobuf.proto_files import Messages, message_of

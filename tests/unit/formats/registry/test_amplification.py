@@ -14,7 +14,7 @@ import pytest
 
 from stream_anon.formats.registry import framed_texts
 from stream_anon.formats.registry.framing import Framing
-from stream_anon.formats.writing import text_room
+from stream_anon.formats.writing import text_buffer
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
@@ -151,7 +151,7 @@ async def test_a_batch_that_is_decoded_in_pieces_says_what_its_records_say_one_b
     codec = await _learned(policy, [HOSTILE], values, **given)
     whole = _rows(_decoded(codec, values))
     for most in (0, 1_000, 20_000):
-        for module in (text_room, framed_texts):
+        for module in (text_buffer, framed_texts):
             monkeypatch.setattr(module, "MOST_TEXT", most)
         assert _rows(_decoded(codec, values)) == whole
         singly = [codec.decode([value], 0, np.array([offset])) for offset, value in enumerate(values)]

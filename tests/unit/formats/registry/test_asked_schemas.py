@@ -12,7 +12,7 @@ from aiohttp import web
 
 from stream_anon.errors import RegistryError
 from stream_anon.formats.registry import asked_schemas as known
-from stream_anon.formats.registry import learning, memory
+from stream_anon.formats.registry import memory, schema_learning
 from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
 from tests.support.registry.memory_registry import MemoryRegistry
 from tests.unit.formats.registry.test_framed_texts import PERSON, V1, V2, _avro, _codec, _id, _outcome, _policy
@@ -135,7 +135,7 @@ async def test_schemas_are_parsed_one_at_a_time(tmp_path: Path, monkeypatch: pyt
         most = max(most, at_once)
         time.sleep(0.01)
         at_once -= 1
-        return learning.learn(*given)
+        return schema_learning.learn(*given)
 
     monkeypatch.setattr(known, "learn", counted)
     async with MemoryRegistry() as registry:

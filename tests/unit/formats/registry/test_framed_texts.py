@@ -20,7 +20,7 @@ from stream_anon.errors import RegistryError
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.formats.protobuf import proto_files
 from stream_anon.formats.registry import asked_schemas as known
-from stream_anon.formats.registry import budget, learning, memory
+from stream_anon.formats.registry import budget, memory, schema_learning
 from stream_anon.formats.registry.framing import Framing
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
@@ -328,7 +328,7 @@ async def test_places_without_a_message_neither_shut_out_others_nor_cost_anythin
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, parsed = list[SchemaChange](), list[object]()
-    monkeypatch.setattr(learning, "MOST_MESSAGES", 3)
+    monkeypatch.setattr(schema_learning, "MOST_MESSAGES", 3)
     _count_parsing(monkeypatch, parsed)
     async with MemoryRegistry() as registry:
         codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)
@@ -352,7 +352,7 @@ async def test_messages_of_one_schema_are_learned_with_one_question_and_some_at_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, parsed = list[SchemaChange](), list[object]()
-    monkeypatch.setattr(learning, "MOST_MESSAGES", 3)
+    monkeypatch.setattr(schema_learning, "MOST_MESSAGES", 3)
     _count_parsing(monkeypatch, parsed)
     async with MemoryRegistry() as registry:
         codec = _codec(_policy(tmp_path), registry, "protobuf", told.append)

@@ -19,8 +19,8 @@ from stream_anon.formats.registry import asked_schemas as known
 from stream_anon.formats.registry import budget, memory
 from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.framing import Framing, SchemaKey
-from stream_anon.formats.registry.learning import BodyFormat, ParsedSchema
 from stream_anon.formats.registry.registered import RegisteredSchema
+from stream_anon.formats.registry.schema_learning import BodyFormat, ParsedSchema
 from stream_anon.formats.unwrapping import Unwrapped
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports.schema_news import UnknownSchemas

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_anon.formats.registry.messages import MOST_BYTES, Place, name_at, number_at, place_at, place_in
+from stream_anon.formats.registry.messages import MOST_BYTES, MessagePlace, name_at, number_at, place_at, place_in
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from stream_anon.formats.registry.messages import MOST_BYTES, Place, name_at, nu
         (b"\x40" + bytes(40), None),  # 32 messages within each other
     ],
 )
-def test_the_place_of_a_message_is_read_or_not_there(data: bytes, place: tuple[Place, int] | None) -> None:
+def test_the_place_of_a_message_is_read_or_not_there(data: bytes, place: tuple[MessagePlace, int] | None) -> None:
     assert place_at(data) == place
 
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import Refused, RegistryError, SettingsError
 from stream_anon.formats.codecs import RecordFormats, raise_if_schema_refused, topic_codec
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.registry.writing import Frame, OutputSchema, says_the_same
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import made_up_release

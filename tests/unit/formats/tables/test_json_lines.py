@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import InputError
-from stream_anon.formats.tables import formats, json_lines
+from stream_anon.formats.tables import json_lines, record_files
 from stream_anon.formats.tables.csv_files import CsvReader, CsvWriter
 from stream_anon.formats.tables.format_names import Format, format_of
 from stream_anon.formats.tables.json_lines import JsonLinesReader, JsonLinesWriter
@@ -93,27 +93,27 @@ def test_the_suffix_of_a_file_decides_its_format(tmp_path: Path) -> None:
 
     csv_name = str(tmp_path / "a.CSV")
     Path(csv_name).write_text("color\n", encoding="utf-8")
-    reader = formats.open_reader(csv_name, POLICY, decode)
+    reader = record_files.open_reader(csv_name, POLICY, decode)
     assert isinstance(reader, CsvReader)
     reader.close()
     for name in ("a.jsonl", "a.ndjson", "a.json"):
         path = tmp_path / name
         path.write_bytes(b"\n")
-        lines = formats.open_reader(str(path), POLICY, decode)
+        lines = record_files.open_reader(str(path), POLICY, decode)
         assert isinstance(lines, JsonLinesReader)
         assert list(lines) == []
-        assert lines.bytes_read == formats.size_of(str(path)) == 1
+        assert lines.bytes_read == record_files.size_of(str(path)) == 1
         lines.close()
     for name, kind in (("o.csv", CsvWriter), ("o.jsonl", JsonLinesWriter)):
         with NewFile(str(tmp_path / name)) as new:
-            writer = formats.open_writer(new, format_of(name), POLICY, lambda _release: [])
+            writer = record_files.open_writer(new, format_of(name), POLICY, lambda _release: [])
             assert isinstance(writer, kind)
             writer.close()
     assert (format_of("-"), format_of("-", Format.CSV)) == (Format.JSONL, Format.CSV)
-    assert formats.size_of("-") is None
+    assert record_files.size_of("-") is None
     with pytest.raises(
         InputError, match=r"must end in \.csv, .*\.parquet, with \.gz behind that if it is compressed, or be -"
     ):
         format_of("a.xlsx")
     with pytest.raises(InputError, match="cannot be opened"):
-        formats.open_reader(str(tmp_path / "absent.csv"), POLICY, decode)
+        record_files.open_reader(str(tmp_path / "absent.csv"), POLICY, decode)

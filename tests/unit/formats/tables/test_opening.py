@@ -22,11 +22,11 @@ from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.two_tables import beside
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import Format, format_of, released_format
-from stream_anon.formats.tables.formats import open_reader, open_writer, size_of
 from stream_anon.formats.tables.json_arrays import array_begins, lines_of_array
 from stream_anon.formats.tables.new_files import NewFile, write_whole
 from stream_anon.formats.tables.opening import lines_of, open_records
-from stream_anon.formats.tables.samples import read_sample
+from stream_anon.formats.tables.record_files import open_reader, open_writer, size_of
+from stream_anon.formats.tables.undeclared_samples import read_sample
 from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.prometheus.exposition import exposition
-from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.fleet_metrics import FleetMetrics
 from stream_anon.hosts.fleet.board import SILENT, FleetBoard
 from stream_anon.hosts.fleet.reports import WorkerReport, next_report
 from stream_anon.service import events as e

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import open_log
-from stream_anon.adapters.prometheus.fleet import FleetMetrics
+from stream_anon.adapters.prometheus.fleet_metrics import FleetMetrics
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.fleet import fleet as module
 from stream_anon.hosts.fleet.board import FleetBoard

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream_anon.measures.boxes import Boxes, boxes_of, boxes_of_classes
 from stream_anon.measures.leakage import Population, leakage, leakage_after
 from stream_anon.measures.window_leakage.after import shares_after
-from stream_anon.microdata.attributes import Publication
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.release import Classes
 from tests.attacks.town import Service, town_policy, townspeople
 from tests.support.releases import ward_policy
@@ -91,7 +91,7 @@ def test_the_widest_domains_are_measured_as_exactly_as_others() -> None:
     assert shares_after(wide)[0] == pytest.approx(0.5 * any_value / 10, abs=0.01)
 
 
-@pytest.mark.parametrize("changes", [{}, {"tight": True}, {"publication": Publication.VALUES}])
+@pytest.mark.parametrize("changes", [{}, {"tight": True}, {"publication": PublishedForm.VALUES}])
 def test_shares_are_within_three_points_of_what_true_values_give(changes: dict[str, object]) -> None:
     policy, people = town_policy(5, **changes), townspeople(1000, 7)  # type: ignore[arg-type]
     release = Service(policy).release(people)
@@ -104,7 +104,7 @@ def test_shares_are_within_three_points_of_what_true_values_give(changes: dict[s
 
 
 def test_the_boxes_of_classes_are_those_that_are_read_from_what_is_published() -> None:
-    for policy in (town_policy(), town_policy(tight=True), town_policy(publication=Publication.VALUES)):
+    for policy in (town_policy(), town_policy(tight=True), town_policy(publication=PublishedForm.VALUES)):
         classes = Service(policy).release(townspeople(200, 3)).classes
         own = boxes_of_classes(policy.quasi_identifiers, classes)
         read = boxes_of(policy.quasi_identifiers, list(zip(*classes.values, strict=True)), classes.records.tolist())

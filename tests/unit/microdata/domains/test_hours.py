@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.calendar.hours import Hours
-from stream_anon.microdata.domains.calendar.stretches import stretches_of_zone
+from stream_anon.microdata.domains.calendar.offset_periods import stretches_of_zone
 from stream_anon.microdata.domains.dates import MOST_HOURS, DateDomain
 from tests.unit.microdata.domains.test_moments import ZONES
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.domains.calendar.moments import iso_moment
-from stream_anon.microdata.domains.calendar.stretches import days_of_zone
+from stream_anon.microdata.domains.calendar.offset_periods import days_of_zone
 from stream_anon.microdata.domains.dates import DateDomain
 
 ZONES = (

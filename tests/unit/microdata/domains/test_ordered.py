@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
@@ -18,7 +18,7 @@ DEGREES = ("none", "primary", "secondary", "bachelor", "master")
 
 
 def _attribute(**more: Any) -> QuasiIdentifier:
-    return QuasiIdentifier("degree", OrderedDomain(DEGREES), publication=Publication.TIGHT, **more)
+    return QuasiIdentifier("degree", OrderedDomain(DEGREES), publication=PublishedForm.TIGHT, **more)
 
 
 def test_a_range_costs_its_share_of_the_categories_and_one_category_nothing() -> None:
@@ -38,7 +38,7 @@ def test_any_range_is_published_by_its_ends_and_read_back() -> None:
 
 def test_a_category_may_have_a_type_and_a_range_of_it_is_text() -> None:
     stages = QuasiIdentifier(
-        "stage", OrderedDomain(("1", "2", "3", "4")), publication=Publication.TIGHT, type=ScalarType.INTEGER
+        "stage", OrderedDomain(("1", "2", "3", "4")), publication=PublishedForm.TIGHT, type=ScalarType.INTEGER
     )
     assert [stages.publish(1, 1), stages.publish(1, 2)] == [2, "2..3"]
     assert [stages.read(2), stages.read("2..3"), stages.read("2")] == [(1, 1), (1, 2), None]

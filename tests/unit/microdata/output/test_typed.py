@@ -19,17 +19,17 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     Missing,
-    Publication,
+    PublishedForm,
     QuasiIdentifier,
     ScalarType,
     Unknown,
 )
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import read_typed, typed_form
 from stream_anon.microdata.policy import Policy
@@ -56,7 +56,7 @@ NAMES = [*DOMAINS, NUMBERS]
 def shaped(name: str) -> Iterator[QuasiIdentifier]:
     """Yield the attributes over a domain as typed records have them."""
     whole = QuasiIdentifier("x", CategoricalDomain(DIGITS), type=ScalarType.INTEGER)
-    sets = (Publication.NODES, Publication.VALUES)
+    sets = (PublishedForm.NODES, PublishedForm.VALUES)
     for attribute in [replace(whole, publication=one) for one in sets] if name == NUMBERS else _attributes(name):
         yield policy_of(attribute).quasi_identifiers[0]
 
@@ -122,7 +122,7 @@ def test_values_of_large_domains_are_read_back(data: st.DataObject) -> None:
     codes = st.integers(0, attribute.size - 1)
     low, high = sorted((data.draw(codes), data.draw(codes)))
     natural: Any = attribute.publish(*attribute.node(low, high))
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         natural = attribute.publish_set(data.draw(st.sets(codes, min_size=1)))
     form = typed_form(attribute)
     typed = form.write(natural)
@@ -177,7 +177,7 @@ def test_the_members_of_a_flat_record_are_columns() -> None:
     colors = CategoricalDomain(Hierarchy.flat(["red", "green", "blue"]))
     attributes = (
         QuasiIdentifier("patient.age", AGES),
-        QuasiIdentifier("color", colors, publication=Publication.VALUES),
+        QuasiIdentifier("color", colors, publication=PublishedForm.VALUES),
         Insensitive("patient.ward"),
     )
     keys = [member.path for member in members_of(attributes, Shape.FLAT)]
@@ -193,7 +193,7 @@ def test_a_whole_record_is_computed_from_the_other_shape_and_back(data: st.DataO
         if isinstance(attribute, QuasiIdentifier):
             codes = st.integers(0, attribute.size - 1)
             low, high = sorted((data.draw(codes), data.draw(codes)))
-            sets = attribute.publication is Publication.VALUES
+            sets = attribute.publication is PublishedForm.VALUES
             bounds = attribute.node(low, high)
             said[attribute.name] = attribute.publish_set({low, high}) if sets else attribute.publish(*bounds)
         else:

@@ -32,7 +32,7 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.schemas.avro import avro_schema
 from stream_anon.microdata.schemas.data_contract import data_contract
-from stream_anon.microdata.schemas.fields import Field, fields_of
+from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.settings.policy_file import load_policy

@@ -18,12 +18,12 @@ from pycanon import anonymity
 from rich.console import Console
 
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord
-from stream_anon.audit.cells import CellReader
+from stream_anon.audit.table_rows import CellReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.cli.prove.audit import SHOWN, show
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import SOURCE, Anonymization
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import audit_files

@@ -20,9 +20,9 @@ from stream_anon.files.anonymizing import Anonymization
 from stream_anon.files.job import FileJob
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.judging.refusing import Judging, When
+from stream_anon.operations.audit.audit_report import as_json
 from stream_anon.operations.audit.auditing import Wanted, audit_files
 from stream_anon.operations.audit.output_records import OutputDecoder
-from stream_anon.operations.audit.report import as_json
 from stream_anon.settings.policy_file import load_policy
 from tests.support.registry.memory_registry import MemoryRegistry
 

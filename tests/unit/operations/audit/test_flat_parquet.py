@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stream_anon.audit.cells import TypedReader
+from stream_anon.audit.table_rows import TypedReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.files.job import FileJob
 from stream_anon.formats.tables.arrow.releases import ReleaseTables
-from stream_anon.microdata.output.members import members_of
+from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.operations.audit.auditing import audit_files
-from stream_anon.operations.tables import read_released
+from stream_anon.operations.studied_records import read_released
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document
 from tests.unit.operations.audit import test_hours

@@ -17,14 +17,14 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.files.job import FileJob
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.tables.arrow import installed, parquet_input
 from stream_anon.formats.tables.arrow.parquet_files import ParquetWriter
 from stream_anon.formats.tables.format_names import Format, as_written
+from stream_anon.operations.audit.audit_report import as_json
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.audit.released_files import released_records
-from stream_anon.operations.audit.report import as_json
-from stream_anon.operations.tables import read_released
+from stream_anon.operations.studied_records import read_released
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document
 from tests.unit.operations.audit.test_auditing import SETTINGS, _visits

@@ -14,7 +14,7 @@ from stream_anon.files.job import FileJob
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.operations.audit.auditing import audit_files
-from stream_anon.operations.tables import read_released
+from stream_anon.operations.studied_records import read_released
 from stream_anon.settings.policy_file import load_policy
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 

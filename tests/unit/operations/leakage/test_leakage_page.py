@@ -15,7 +15,7 @@ from stream_anon.operations.leakage.leakage_page import leakage_page
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.tables import OriginalTable, Released
+from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.settings.policy_file import load_policy
 from tests.support.pages import hostile, markup_of, rows_of, tags_of
 from tests.support.policies import people, write_json_lines, write_policy

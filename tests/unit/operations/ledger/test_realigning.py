@@ -18,7 +18,7 @@ from stream_anon.operations.ledger import realigning
 from stream_anon.operations.ledger.looking import Brokers
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
-from stream_anon.operations.ledger.realigning import Fate, Plan, Route, plan, realign
+from stream_anon.operations.ledger.realigning import Fate, RealignmentPlan, Route, plan, realign
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.settings.kafka import KafkaSettings
 from tests.support.driver import Driver, people
@@ -71,10 +71,10 @@ class Bench:
             {(INPUT, 0): [Sync(100, 0), Sync(180, 80)], (INPUT, 1): [Sync(100, 50)]},
         )
 
-    async def plan(self) -> Plan:
+    async def plan(self) -> RealignmentPlan:
         return await plan(KAFKA, self.told, self.brokers)
 
-    async def realign(self, shown: Plan) -> None:
+    async def realign(self, shown: RealignmentPlan) -> None:
         await realign(KAFKA, shown, self.told, self.brokers)
 
 
@@ -199,7 +199,7 @@ LINE = Route((INPUT, 0), Fate.ALIGNED, 170, LedgerEntry(80, None, "here"), Align
 
 def test_the_table_names_what_is_withheld_and_what_is_at_stake() -> None:
     stream = io.StringIO()
-    command.show(Plan("g", "ledger", 0, (LINE,)), Console(file=stream, width=200))
+    command.show(RealignmentPlan("g", "ledger", 0, (LINE,)), Console(file=stream, width=200))
     for words in ("people:0", "170", "79 (offsets 1 to 79)", "79 records at most", "must not be released again"):
         assert words in stream.getvalue()
 
@@ -220,8 +220,8 @@ def test_it_is_done_only_where_somebody_agreed(
     done: int,
     words: str,
 ) -> None:
-    did: list[Plan] = []
-    seen = Plan("g", "ledger", 0, lines)
+    did: list[RealignmentPlan] = []
+    seen = RealignmentPlan("g", "ledger", 0, lines)
     monkeypatch.setattr(realigning, "look", lambda config, options: seen)
     monkeypatch.setattr(realigning, "realign_shown", lambda config, options, shown: did.append(shown))
     given = ["realign", "--config", "x.yaml", "--offset-syncs", "syncs", *arguments]

@@ -13,7 +13,7 @@ from stream_anon.files.job import FileJob
 from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals, Load, arrivals_of, bytes_of, rate_of
-from stream_anon.operations.plan.planning import Choices, Limits, Plan, pareto_front, plan
+from stream_anon.operations.plan.planning import Plan, PlanChoices, PlanLimits, pareto_front, plan
 from stream_anon.operations.plan.plot import plan_plot
 from stream_anon.operations.plan.trial import Figures, Setting, Trial, diversity_with, try_setting, with_setting
 from stream_anon.operations.samples import sample_of_file
@@ -145,14 +145,14 @@ def test_a_number_of_values_is_asked_of_what_has_a_criterion_and_else_of_all_sen
 
 def test_every_combination_is_tried_and_sizes_are_halved_down_to_k() -> None:
     policy = small_policy(3)  # windows of 20
-    found = Choices().settings(policy)
+    found = PlanChoices().settings(policy)
     assert [setting.max_records for setting in found] == [5, 10, 20]
     assert {(s.k, s.l, s.engine, s.max_delay) for s in found} == {(3, None, "forest", 10.0)}
-    many = Choices((5, 2), (2, 1), ("forest", "mondrian"), (50,), (5.0, 1.0)).settings(policy)
+    many = PlanChoices((5, 2), (2, 1), ("forest", "mondrian"), (50,), (5.0, 1.0)).settings(policy)
     assert len(many) == 16
     assert many[0] == Setting(2, 1, "forest", 50, 1.0)
     with pytest.raises(SettingsError, match="at most 1,000"):
-        Choices(range(2, 1_010)).settings(policy)
+        PlanChoices(range(2, 1_010)).settings(policy)
 
 
 def _trial(delay: float, suppressed: float, loss: float, k: int = 2, most: int = 10) -> Trial:
@@ -176,9 +176,9 @@ def test_the_front_has_what_nothing_of_the_same_promise_beats() -> None:
 def test_the_cheapest_setting_loses_least_of_those_that_meet_the_limits(sample: tuple[Policy, Path]) -> None:
     policy, source = sample
     arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
-    choices = Choices((2, 5), (), ("mondrian",), (25, 50, 100, 200), (1_000.0,))
+    choices = PlanChoices((2, 5), (), ("mondrian",), (25, 50, 100, 200), (1_000.0,))
     told: list[int] = []
-    found = plan(policy, arrivals, choices, Limits(delay=11.0, suppressed=0.5), 0, told.append)
+    found = plan(policy, arrivals, choices, PlanLimits(delay=11.0, suppressed=0.5), 0, told.append)
     assert told == list(range(9))
     assert [answer[:2] for answer in found.answers] == [(2, None), (5, None)]
     for k, _, place in found.answers:
@@ -190,10 +190,10 @@ def test_the_cheapest_setting_loses_least_of_those_that_meet_the_limits(sample: 
             if trial.setting.k == k and trial.figures is not None and trial.figures.longest_delay <= 11.0:
                 assert best.loss <= trial.figures.loss
     assert found.met
-    impossible = plan(policy, arrivals, choices, Limits(loss=0.0, delay=1.0), 0, told.append)
+    impossible = plan(policy, arrivals, choices, PlanLimits(loss=0.0, delay=1.0), 0, told.append)
     assert [place for *_, place in impossible.answers] == [None, None]
     assert not impossible.met
-    assert plan(policy, arrivals, choices, Limits(), 0, told.append).met
+    assert plan(policy, arrivals, choices, PlanLimits(), 0, told.append).met
 
 
 def test_the_picture_holds_every_setting_and_is_the_same_each_time(sample: tuple[Policy, Path]) -> None:
@@ -201,7 +201,7 @@ def test_the_picture_holds_every_setting_and_is_the_same_each_time(sample: tuple
     policy, source = sample
     trials = (_trial(1, 0, 0.5, most=123), _trial(2, 0.1, 0.4, 7, 4_567), _trial(3, 0, 0.45, most=89))
     arrivals = arrivals_of(policy, sample_of_file(policy, str(source)), Load(10.0))
-    found = Plan(arrivals, 0, Limits(), trials, pareto_front(trials), ())
+    found = Plan(arrivals, 0, PlanLimits(), trials, pareto_front(trials), ())
     drawn = plan_plot(found)
     assert drawn == plan_plot(found)
     text = drawn.decode()

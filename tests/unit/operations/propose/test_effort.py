@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_anon.formats.tables.samples import Column, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 from stream_anon.operations.propose.propose import propose
 from stream_anon.operations.propose.support import read
 from tests.support.proposals import Record, write_json
@@ -19,7 +19,7 @@ MOST_SECONDS = 8.0  # of processor time; it takes 2.5 alone on a machine, and to
 
 
 def test_what_a_value_means_is_asked_once_for_each_different_value() -> None:
-    column = Column(list(range(3_000)), [i % 30 for i in range(3_000)])
+    column = SampledField(list(range(3_000)), [i % 30 for i in range(3_000)])
     asked: list[Value] = []
 
     def tens(value: Value) -> int | None:

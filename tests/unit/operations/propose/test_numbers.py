@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.formats.tables.samples import Column
+from stream_anon.formats.tables.undeclared_samples import SampledField
 from stream_anon.operations.propose.numbers import ranges
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.settings.attributes.domains import NumericSettings
@@ -122,7 +122,7 @@ numbers = st.one_of(
 @examples(200)
 @given(st.lists(numbers, min_size=10, max_size=80))
 def test_a_range_of_sensitive_numbers_holds_more_than_one_number_and_no_rare_end(values: list[float]) -> None:
-    column = Column(list(range(len(values))), list(values))
+    column = SampledField(list(range(len(values))), list(values))
     found = ranges(column, People(), texts=False)
     if found is None:
         return

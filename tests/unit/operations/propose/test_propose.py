@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.formats.tables import samples
-from stream_anon.formats.tables.samples import NESTED, Column
+from stream_anon.formats.tables import undeclared_samples
+from stream_anon.formats.tables.undeclared_samples import NESTED, SampledField
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.calendar.moments import PER_SECOND
@@ -517,7 +517,7 @@ def test_a_field_is_taken_for_what_it_is(name: str, values: list[Any], kind: Fie
 
 
 def reading(values: Sequence[Any]) -> Reading:
-    return read(Column(list(range(len(values))), list(values)), lambda value: value)
+    return read(SampledField(list(range(len(values))), list(values)), lambda value: value)
 
 
 def test_the_field_that_says_fewer_people_share_a_value_is_believed() -> None:
@@ -570,7 +570,7 @@ def test_other_values_are_rejected_where_the_whole_file_has_none(
     whole = unknown()
     assert (whole["town"], whole["age"], whole["job"], whole["born"], whole["zip"]) == ("root", *["reject"] * 4)
     monkeypatch.setattr(
-        "stream_anon.operations.propose.propose.read_sample", lambda path: samples.read_sample(path, 299)
+        "stream_anon.operations.propose.propose.read_sample", lambda path: undeclared_samples.read_sample(path, 299)
     )
     assert set(unknown().values()) == {"", "root"}
 

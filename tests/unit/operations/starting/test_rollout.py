@@ -14,7 +14,7 @@ import pytest
 
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_sample import Limits, TopicSample
+from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, TopicSample
 from stream_anon.errors import BrokerError, SettingsError
 from stream_anon.judging.findings import Severity
 from stream_anon.microdata.policy import Policy
@@ -367,7 +367,7 @@ async def _started(policy: Policy, parts: Sequence[bytes], monkeypatch: pytest.M
     """Return how far back a start reads certificates, in turn, and whether it looks at a sample of the input."""
     reads, looks = list[int | None](), list[str]()
 
-    async def sample_topic(_: Connection, topic: str, limits: Limits, **__: Any) -> TopicSample:
+    async def sample_topic(_: Connection, topic: str, limits: SampleLimits, **__: Any) -> TopicSample:
         assert topic == "out.certificates"
         reads.append(limits.newest)
         newest = len(parts) if limits.newest is None else limits.newest

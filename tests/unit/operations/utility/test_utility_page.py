@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from stream_anon.measures.risk import Risk
 from stream_anon.measures.uniqueness import Uniqueness
-from stream_anon.operations.utility.learning import ClassifierReport, Learned, LearningReport
-from stream_anon.operations.utility.report import SHOWN_PAIRS, UtilityReport
+from stream_anon.operations.utility.classifier_scores import ClassifierReport, LearningReport, Score
 from stream_anon.operations.utility.risk import RiskFound, RiskReport
 from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
 from stream_anon.operations.utility.utility_page import utility_page
+from stream_anon.operations.utility.utility_report import SHOWN_PAIRS, UtilityReport
 from tests.support.pages import hostile, markup_of, rows_of, tags_of
 
 NAME = "<b>age</b>"
-LEARNED = ClassifierReport("decision tree", Learned(0.9, 100, 100), (Learned(0.7, 90, 90), Learned(0.8, 60, 90)))
+LEARNED = ClassifierReport("decision tree", Score(0.9, 100, 100), (Score(0.7, 90, 90), Score(0.8, 60, 90)))
 RISK = RiskReport(
     0.2,
     None,
@@ -102,7 +102,7 @@ def test_a_small_risk_is_not_written_as_none_nor_one_without_a_solution_as_a_num
 
 
 def test_a_bar_ends_at_nothing_and_at_all_and_is_missing_where_there_was_nothing_to_keep() -> None:
-    full = Learned(0.9, 100, 100)
+    full = Score(0.9, 100, 100)
     worse = ClassifierReport("worse", full, (replace(full, accuracy=0.5), replace(full, accuracy=0.95)))
     useless = ClassifierReport("useless", replace(full, accuracy=0.6), worse.releases)
     page = utility_page(_report(replace(LEARNING, classifiers=(worse, useless))))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.measures.distance import every_level, published_levels
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
-from stream_anon.microdata.domains.calendar.cells import Finest
+from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -133,7 +133,7 @@ def test_the_level_that_is_priced_is_the_one_above(name: str, data: st.DataObjec
 @given(data=st.data())
 def test_a_set_is_priced_by_what_occurs_in_it(leaves: int, data: st.DataObject) -> None:
     domain = CategoricalDomain(Hierarchy.flat([str(i) for i in range(leaves)]))
-    attribute = QuasiIdentifier("x", domain, 2.5, publication=Publication.VALUES)
+    attribute = QuasiIdentifier("x", domain, 2.5, publication=PublishedForm.VALUES)
     if leaves not in _SET_MODELS:
         _SET_MODELS[leaves] = cost_model([attribute])
     model = _SET_MODELS[leaves]
@@ -151,7 +151,7 @@ def test_a_set_is_priced_by_what_occurs_in_it(leaves: int, data: st.DataObject) 
 @pytest.mark.parametrize("leaves", [6, 1_100])
 def test_a_set_costs_the_level_of_the_node_around_it_where_others_cost_their_level(leaves: int) -> None:
     domain = CategoricalDomain(Hierarchy.from_rows([[str(i), f"pair {i // 2}", "*"] for i in range(leaves)]))
-    attribute = QuasiIdentifier("x", domain, 2.5, publication=Publication.VALUES)
+    attribute = QuasiIdentifier("x", domain, 2.5, publication=PublishedForm.VALUES)
     model = level_model([attribute])
     low, high = np.array([[0, 0, 2]]), np.array([[1, 3, 2]])
     shares = published_levels(attribute, low, high, every_level(attribute))[0] / domain.height

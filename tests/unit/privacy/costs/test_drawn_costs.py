@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -32,7 +32,7 @@ NODES = (
 )
 OTHERS = (
     QuasiIdentifier("tight", NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0, tight=True)),
-    QuasiIdentifier("set", CategoricalDomain(TREE), publication=Publication.VALUES),
+    QuasiIdentifier("set", CategoricalDomain(TREE), publication=PublishedForm.VALUES),
     QuasiIdentifier("zip", PrefixDomain(5, "0123456789", 5)),
 )
 PLAIN = objective((*NODES, *OTHERS), Loss.NCP)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.tables import reordered, tables_first
+from stream_anon.clustering.forest.cost_tables import reordered, tables_first
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners

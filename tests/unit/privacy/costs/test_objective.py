@@ -15,7 +15,7 @@ from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.mondrian import mondrian_classes
 from stream_anon.clustering.rules import rules_of
 from stream_anon.measures.loss import discernibility
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -156,7 +156,7 @@ def test_for_discernibility_a_record_pays_its_class_and_less_than_one_of_loss() 
 
 def test_for_classification_a_set_is_taken_for_all_values_between_its_ends() -> None:
     letters = CategoricalDomain(Hierarchy.flat(["u", "v", "w"]))
-    attribute = QuasiIdentifier("set", letters, publication=Publication.VALUES)
+    attribute = QuasiIdentifier("set", letters, publication=PublishedForm.VALUES)
     codes = np.array([[0, 1, 2] * 20], np.int32)
     model = objective([attribute], Loss.CLASSIFICATION, LabelCounts.of(codes, codes[0].astype(np.int64), [5]))
     assert model.share.tolist() == [0]
@@ -168,7 +168,7 @@ def test_every_interval_costs_the_worst_of_the_nodes_inside_it() -> None:
     attributes = (
         *ATTRIBUTES,
         QuasiIdentifier("numbers", NumericDomain(Decimal(0), Decimal(6), Decimal(1), 0)),
-        QuasiIdentifier("set", TREE, publication=Publication.VALUES),
+        QuasiIdentifier("set", TREE, publication=PublishedForm.VALUES),
     )
     sizes = [attribute.size for attribute in attributes]
     codes = np.array([draws.integers(0, size, 300) for size in sizes], np.int32)

@@ -13,11 +13,11 @@ from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.recoding.lattice.groups import TupleKeys
+from stream_anon.recoding.lattice.attribute_levels import levels_of
+from stream_anon.recoding.lattice.group_table import TupleKeys
 from stream_anon.recoding.lattice.lattice import Lattice
-from stream_anon.recoding.lattice.levels import levels_of
+from stream_anon.recoding.lattice.lattice_shape import LatticeShape
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.lattice.shape import Shape
 from stream_anon.recoding.lattice.subset import chosen_levels
 from tests.support.adult import adult_records
 from tests.support.data import shared_data
@@ -109,7 +109,7 @@ def test_keys_hold_tuples_of_any_size_in_order(radices: list[int], data: st.Data
 def test_tuples_of_several_words_make_the_same_groups(table: Table, data: st.DataObject) -> None:
     narrow = table.lattice
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("stream_anon.recoding.lattice.groups._MOST_WORD", data.draw(st.integers(1, 40)))
+        patched.setattr("stream_anon.recoding.lattice.group_table._MOST_WORD", data.draw(st.integers(1, 40)))
         wide = table.lattice
     wide.check_invariants()
     assert np.array_equal(narrow.histograms.keys, wide.histograms.keys)
@@ -118,7 +118,7 @@ def test_tuples_of_several_words_make_the_same_groups(table: Table, data: st.Dat
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_nodes_are_numbered_as_their_levels_ascend(heights: list[int]) -> None:
-    shape = Shape(heights)
+    shape = LatticeShape(heights)
     vectors = list(product(*(range(height + 1) for height in heights)))
     assert [shape.levels(node) for node in range(shape.nodes)] == vectors
     assert [shape.number(vector) for vector in vectors] == list(range(shape.nodes))

@@ -17,10 +17,10 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.rows import Rows
-from stream_anon.recoding.recoders import protocol
+from stream_anon.recoding.recoders import recoder
 from stream_anon.recoding.recoders.best_first import best_first
 from stream_anon.recoding.recoders.iab import Iab
-from stream_anon.recoding.recoders.protocol import Asked
+from stream_anon.recoding.recoders.recoder import RecodingGoal
 from tests.support.effort import examples
 from tests.support.lattices import Table, hierarchies, tables
 from tests.support.recodings import EIGHT, RACE, ZIP, cells, table_of
@@ -78,15 +78,15 @@ def test_a_search_that_ends_without_a_satisfying_table_proves_that_there_is_none
 def test_where_the_whole_table_has_too_few_people_no_table_satisfies_and_nothing_is_searched() -> None:
     # Sixteen rows of eight people.
     table = table_of((RACE, ZIP), [*EIGHT, *EIGHT], people=[*range(8), *range(8)])
-    found = Iab((Shield(("zip",), 9),)).recode(table, Asked(2))
+    found = Iab((Shield(("zip",), 9),)).recode(table, RecodingGoal(2))
     assert list(map(str, found.steps)) == ["no table satisfies: individuals 8, needed 9, suppressed 16"]
     assert cells(table, found) == [None] * 16
-    assert not Iab((Shield(("zip",), 8),)).recode(table, Asked(2)).suppressed.any()
+    assert not Iab((Shield(("zip",), 8),)).recode(table, RecodingGoal(2)).suppressed.any()
 
 
 def test_values_that_violate_become_their_parents_with_their_siblings_wherever_they_occur() -> None:
     table = table_of((RACE, ZIP), [*EIGHT[:2], *[EIGHT[2]] * 2, *[EIGHT[4]] * 2])
-    found = Iab().recode(table, Asked(2))
+    found = Iab().recode(table, RecodingGoal(2))
     # The two unique codes become 0213*, also where White has 02138; 02141 stays.
     black, white = ("Black", "0213*"), ("White", "0213*")
     assert cells(table, found) == [black, black, EIGHT[2], EIGHT[2], white, white]
@@ -96,15 +96,15 @@ def test_values_that_violate_become_their_parents_with_their_siblings_wherever_t
 def test_a_requirement_on_one_attribute_holds_beside_that_on_all() -> None:
     rows = [*[EIGHT[0]] * 3, *[EIGHT[1]] * 3, *[EIGHT[6]] * 2]
     table = table_of((RACE, ZIP), rows)
-    assert cells(table, Iab().recode(table, Asked(2))) == rows
-    found = Iab((Shield(("zip",), 3),)).recode(table, Asked(2))
+    assert cells(table, Iab().recode(table, RecodingGoal(2))) == rows
+    found = Iab((Shield(("zip",), 3),)).recode(table, RecodingGoal(2))
     assert not found.suppressed.any()
     assert {row[1] for row in cells(table, found) if row} == {"*"}
 
 
 def test_a_requirement_on_an_undeclared_attribute_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"method\.requirements"):
-        Iab((Shield(("shoe-size",), 3),)).recode(table_of((RACE, ZIP), EIGHT), Asked(2))
+        Iab((Shield(("shoe-size",), 3),)).recode(table_of((RACE, ZIP), EIGHT), RecodingGoal(2))
 
 
 @examples(100)
@@ -116,8 +116,8 @@ def test_each_requirement_holds_among_the_rows_that_are_published(
     own: int,
     most: int,
 ) -> None:
-    table = protocol.Table(drawn.attributes, drawn.rows)
-    found = Iab((Shield(table.names[:1], own + 1),), most).recode(table, Asked(k, least))
+    table = recoder.Table(drawn.attributes, drawn.rows)
+    found = Iab((Shield(table.names[:1], own + 1),), most).recode(table, RecodingGoal(k, least))
     for places, wanted in ((range(len(table.names)), k), (range(1), own + 1)):
         groups: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
         for row in np.flatnonzero(~found.suppressed).tolist():
@@ -207,14 +207,14 @@ def _violating(nodes: Tables, people: Sequence[int], required: Sequence[tuple[in
     return wrong
 
 
-def _most_rows(table: protocol.Table, found: Iterable[Tables], required: Sequence[tuple[int, int]]) -> int:
+def _most_rows(table: recoder.Table, found: Iterable[Tables], required: Sequence[tuple[int, int]]) -> int:
     """Return the most distinct rows, with the fields that pass, of all tables that satisfy."""
     people, passing = table.rows.individuals.tolist(), table.rows.sensitive.tolist()
     satisfying = (nodes for nodes in found if not _violating(nodes, people, required))
     return max(len(set(zip(*nodes, *passing, strict=True))) for nodes in satisfying)
 
 
-def _reached(table: protocol.Table, required: Sequence[tuple[int, int]]) -> set[Tables]:
+def _reached(table: recoder.Table, required: Sequence[tuple[int, int]]) -> set[Tables]:
     """Return every table that expansions reach."""
     columns, people = table.rows.codes.tolist(), table.rows.individuals.tolist()
     start = tuple(map(_start, table.attributes, columns))
@@ -241,7 +241,7 @@ def test_no_cut_of_a_small_table_keeps_more_distinct_rows_of_the_whole_table(pas
         draws = np.random.default_rng(seed)
         rows = [EIGHT[number] for number in draws.integers(0, 8, draws.integers(6, 13))]
         table = table_of((RACE, ZIP), rows, sensitive=draws.integers(0, 3, (passing, len(rows))).tolist())
-        found = Iab((Shield(("race",), 3),)).recode(table, Asked(2))
+        found = Iab((Shield(("race",), 3),)).recode(table, RecodingGoal(2))
         figures = found.steps[-1].figures
         assert figures["proved optimal"] == "yes"
         assert not found.suppressed.any()
@@ -262,9 +262,9 @@ def test_a_proved_optimum_has_the_most_rows_of_all_tables_that_expansions_reach(
     @examples(200)
     @given(tables_of_many(), st.integers(1, 3), st.integers(1, 2))
     def law(drawn: Table, k: int, more: int) -> None:
-        table = protocol.Table(drawn.attributes, drawn.rows)
+        table = recoder.Table(drawn.attributes, drawn.rows)
         required = [(len(table.names), k), (1, k + more)]
-        found = Iab((Shield(table.names[:1], k + more),)).recode(table, Asked(k))
+        found = Iab((Shield(table.names[:1], k + more),)).recode(table, RecodingGoal(k))
         figures = found.steps[-1].figures
         tried["all"] += 1
         if len(set(table.rows.individuals.tolist())) < k + more:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.recoding.recoders.protocol import Asked, Recoding, Table
+from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Table
 from stream_anon.recoding.recoders.tds import Tds
 from tests.support import lattices
 from tests.support.effort import examples
@@ -35,7 +35,7 @@ def test_no_node_of_the_cuts_could_be_specialized_further(
     drawn: lattices.Table, k: int, least: int, seed: int
 ) -> None:
     labels = np.random.default_rng(seed).integers(0, 3, len(drawn.rows))
-    table, asked = Table(drawn.attributes, drawn.rows, labels), Asked(k, least)
+    table, asked = Table(drawn.attributes, drawn.rows, labels), RecodingGoal(k, least)
     found = Tds("class").recode(table, asked)
     groups, _ = table.grouped(found.low, found.high)
     if found.suppressed.any():
@@ -57,7 +57,7 @@ def test_no_node_of_the_cuts_could_be_specialized_further(
 def test_nodes_of_one_attribute_never_overlap(drawn: lattices.Table, k: int, seed: int) -> None:
     labels = np.random.default_rng(seed).integers(0, 3, len(drawn.rows))
     table = Table(drawn.attributes, drawn.rows, labels)
-    found = Tds("class").recode(table, Asked(k))
+    found = Tds("class").recode(table, RecodingGoal(k))
     for own, codes, low, high in zip(table.attributes, table.rows.codes, found.low, found.high, strict=True):
         known = codes != own.unknown_code  # what is unknown is published as the root
         bounds = sorted(set(zip(low[known].tolist(), high[known].tolist(), strict=True)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.logs import open_log
-from stream_anon.ports.log_lines import Line
+from stream_anon.ports.log_lines import LogLine
 from stream_anon.service import events as e
 from stream_anon.service.wiring.log_listener import into_log
 from tests.support.told_events import EVERY_KIND, PUBLISHED, STARTED
@@ -105,9 +105,9 @@ def test_each_line_tells_its_fields_in_order_at_one_of_its_levels(written: Writt
     for line in written.lines:
         own = [name for name in line if name not in ("event", "level", "timestamp")]
         assert own == FIELDS[line["event"]].split(), line["event"]
-        assert line["level"] in Line(line["event"]).levels.split(", "), line["event"]
+        assert line["level"] in LogLine(line["event"]).levels.split(", "), line["event"]
     assert {line["event"] for line in written.lines} == FIELDS.keys()
-    assert FIELDS.keys() | OTHERS == set(Line)
+    assert FIELDS.keys() | OTHERS == set(LogLine)
 
 
 def test_a_window_dropped_at_a_stop_is_no_warning(written: Written) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.release import made_up_release
 from stream_anon.service.wiring import warming

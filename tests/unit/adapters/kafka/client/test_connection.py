@@ -30,7 +30,7 @@ from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.client.tokens import CommandToken, FileToken, TokenError
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError, Cause, SettingsError
 from stream_anon.ports.input_topics import InputTopics
 
@@ -248,7 +248,7 @@ async def test_certificate_that_is_being_rewritten_is_waited_for(tmp_path: Path)
     (tmp_path / "ca.pem").write_text("")
     connection = Connection("127.0.0.1:9", "g", Security("SSL", ca_file=tmp_path / "ca.pem"), checked=True)
     source = KafkaSource(connection, InputTopics(("people",)))
-    for part in (TransactionalSink(connection).open, KafkaLedger(connection, "ledger").open, source.start):
+    for part in (TransactionalProducer(connection).open, KafkaLedger(connection, "ledger").open, source.start):
         with pytest.raises(BrokerError, match=r"^kafka\.security: .* cannot be loaded"):
             await part()
     assert "cannot be loaded" in (await connection.knock()).refused

@@ -14,7 +14,7 @@ from stream_anon.adapters.kafka.bulk.draining import Unreadable
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading import topic_sample
-from stream_anon.adapters.kafka.reading.topic_sample import ColumnConsumer, Limits, sample_topic
+from stream_anon.adapters.kafka.reading.topic_sample import ColumnConsumer, SampleLimits, sample_topic
 from stream_anon.ports.headers import NO_HEADERS
 
 ONE, OTHER = (TopicPartition("people", number) for number in range(2))
@@ -119,7 +119,7 @@ async def test_records_that_nobody_wants_take_no_room(
 
     monkeypatch.setattr(client, "getmany", getmany)
     monkeypatch.setattr(topic_sample, "connected_consumer", connected)
-    limits = Limits(None, 500, 5.0, 10_000)
+    limits = SampleLimits(None, 500, 5.0, 10_000)
     sample = await sample_topic(Connection("127.0.0.1:1", "g"), "people", limits, wanted=wanted)
     assert sample.complete == (wanted is not None)
     assert sorted(map(len, sample.values())) == ([1] if wanted else [1, 1_000])

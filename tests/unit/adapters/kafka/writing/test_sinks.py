@@ -20,15 +20,15 @@ from aiokafka.record.memory_records import MemoryRecords
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.writing import window_producer
-from stream_anon.adapters.kafka.writing.at_least_once_sink import AtLeastOnceSink
+from stream_anon.adapters.kafka.writing.at_least_once_producer import AtLeastOnceProducer
 from stream_anon.adapters.kafka.writing.producers import Shipment
-from stream_anon.adapters.kafka.writing.transactional_sink import TransactionalSink
+from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BatchRefused, BrokerError, OutcomeUnknown, TimeRefused, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel
 
 CONNECTION = Connection("127.0.0.1:9", "g")
-both = pytest.mark.parametrize("kind", [TransactionalSink, AtLeastOnceSink])
+both = pytest.mark.parametrize("kind", [TransactionalProducer, AtLeastOnceProducer])
 
 
 class Refusing:
@@ -204,7 +204,7 @@ async def test_a_refusal_tells_how_much_a_topic_takes_where_its_settings_do_not(
 
 
 async def test_without_an_answer_it_is_unknown_how_much_a_topic_takes() -> None:
-    assert await TransactionalSink(CONNECTION).largest_batches({"out"}) == {}
+    assert await TransactionalProducer(CONNECTION).largest_batches({"out"}) == {}
 
 
 async def test_what_ended_aiokafkas_sender_is_named() -> None:
@@ -213,7 +213,7 @@ async def test_what_ended_aiokafkas_sender_is_named() -> None:
     async def refused() -> None:
         raise KafkaError("Unexpected error during batch delivery") from UnsupportedVersionError()
 
-    sink = TransactionalSink(CONNECTION)
+    sink = TransactionalProducer(CONNECTION)
     with pytest.raises(OutcomeUnknown, match=r"^commit: UnsupportedVersionError$"):
         await sink._within(0.2, "commit", refused())
     with pytest.raises(OutcomeUnknown, match=r"^commit: TimeoutError$"):

@@ -13,7 +13,7 @@ from stream_anon.clustering.forest.arriving.formed_classes import FormedClasses
 from stream_anon.clustering.forest.arriving.keyed_rows import Keyed
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.order import KeyTable
-from stream_anon.clustering.protocol import Outlook
+from stream_anon.clustering.partitioning import Outlook
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.costs.cost import cost_model, interval_cost

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from stream_anon.clustering.forest.arriving.schedule import GROWTH, next_mark
-from stream_anon.clustering.protocol import UNKNOWN, Outlook
+from stream_anon.clustering.partitioning import UNKNOWN, Outlook
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.cost_tables import reordered, tables_first
 from stream_anon.clustering.forest.line.cut import cut_line, last_boxes
 from stream_anon.clustering.forest.line.points import points_of
 from stream_anon.clustering.forest.ordering.digits import Digits
-from stream_anon.clustering.forest.ordering.learn import Lesson, block_loss
 from stream_anon.clustering.forest.ordering.order import hilbert_keys, key_table, line_order
+from stream_anon.clustering.forest.ordering.order_search import WindowSample, block_loss
 from stream_anon.clustering.forest.refining.split import sort_places
-from stream_anon.clustering.forest.tables import reordered, tables_first
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -155,7 +155,7 @@ def test_the_sample_that_is_learned_from_does_not_depend_on_arrival(table: Table
     if not codes.shape[1]:
         return
     mixed = np.random.default_rng(seed).permutation(codes.shape[1])
-    one, other = Lesson.of(codes, 3, along), Lesson.of(np.ascontiguousarray(codes[:, mixed]), 3, along)
+    one, other = WindowSample.of(codes, 3, along), WindowSample.of(np.ascontiguousarray(codes[:, mixed]), 3, along)
     assert (one.codes == other.codes).all()
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.ordering.current_order import Adoption, OrderBook
 from stream_anon.clustering.forest.ordering.digits import Digits
-from stream_anon.clustering.forest.ordering.learn import Lesson, learn_order
 from stream_anon.clustering.forest.ordering.order import key_table
+from stream_anon.clustering.forest.ordering.order_search import WindowSample, learn_order
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -67,7 +67,7 @@ def test_an_order_changes_between_windows_and_only_once_confirmed() -> None:
 def test_the_learner_improves_an_order_and_depends_on_rows_and_seed_only() -> None:
     digits = Digits.of(ATTRIBUTES)
     cold = digits.cold_order()
-    lesson = Lesson.of(rows(1, 3), 5, key_table(digits, cold))
+    lesson = WindowSample.of(rows(1, 3), 5, key_table(digits, cold))
     one, other = (learn_order(lesson, digits, MODEL, cold, np.random.default_rng(1), 60) for _ in range(2))
     assert (one == other).all()
     assert lesson.loss(key_table(digits, one), MODEL) < lesson.loss(key_table(digits, cold), MODEL)

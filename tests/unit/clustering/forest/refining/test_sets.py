@@ -16,7 +16,7 @@ from stream_anon.clustering.forest.line.cut_sets import cut, cut_line_of_sets
 from stream_anon.clustering.forest.refining.refine_sets import refine_sets, resplit_sets
 from stream_anon.clustering.forest.refining.swap import swap_pass, swap_sets
 from stream_anon.clustering.rules import Rules, rules_of
-from stream_anon.microdata.attributes import Publication, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.privacy.costs.cost import cost_model
@@ -29,14 +29,14 @@ from tests.support.tables import DOMAINS, Table, is_legal, tables
 def _as_sets(table: Table) -> Table:
     """Return the table with every category published as the set that occurs."""
     attributes = tuple(
-        replace(a, publication=Publication.VALUES) if isinstance(a.domain, CategoricalDomain) else a
+        replace(a, publication=PublishedForm.VALUES) if isinstance(a.domain, CategoricalDomain) else a
         for a in table.attributes
     )
     return replace(table, attributes=attributes, model=cost_model(attributes))
 
 
 def _cost(attribute: QuasiIdentifier, codes: Sequence[int]) -> float:
-    if attribute.publication is Publication.VALUES:
+    if attribute.publication is PublishedForm.VALUES:
         return attribute.ncp_set(codes)
     return attribute.ncp(*attribute.node(min(codes), max(codes)))
 
@@ -175,7 +175,7 @@ def _many_classes() -> tuple[Table, NDArray[np.int64], NDArray[np.int64]]:
     attributes = tuple(
         QuasiIdentifier(f"a{i}", DOMAINS[number], publication=publication)
         for i, (number, publication) in enumerate(
-            [(0, Publication.VALUES), (8, Publication.VALUES), (3, Publication.NODES)]
+            [(0, PublishedForm.VALUES), (8, PublishedForm.VALUES), (3, PublishedForm.NODES)]
         )
     )
     n = 400

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_anon.clustering import budget
+from stream_anon.clustering import work_limit
 from stream_anon.clustering.forest import forest
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.refining.split import sort_codes, sort_places, split_large
@@ -257,14 +257,14 @@ def test_classes_are_legal_wherever_the_work_is_stopped(table: Table, looks: int
         return
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (budget, "_ROWS_FREE"),
+            (work_limit, "_ROWS_FREE"),
             (repair, "_LOOKS"),
             (peel, "_LOOKS"),
             (forest, "_LOOKS_OF_SPLIT"),
             (forest, "_LOOKS_OF_SWAP"),
             (forest, "_LOOKS_OF_REFINE"),
         ):
-            patch.setattr(module, name, 0 if module is budget else looks)
+            patch.setattr(module, name, 0 if module is work_limit else looks)
         engine = Forest(table.model, settled_book(table))
         engine.add(table.rows)
         classes = engine.close(table.rows, table.criteria)

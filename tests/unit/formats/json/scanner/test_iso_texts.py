@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.iso_texts import INSTANT, NO_MOMENT, OWN_CLOCK, iso_seconds
 from stream_anon.microdata.domains.calendar.moments import iso_moment
 from stream_anon.settings.policy_file import load_policy

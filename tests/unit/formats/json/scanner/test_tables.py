@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from stream_anon.formats.json.codec import JsonCodec
+from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.tables import MOST_PARENTS, TABLE, ScanTables, scan_tables, spread
 from stream_anon.formats.json.single_reading import MOST_LEVELS
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier

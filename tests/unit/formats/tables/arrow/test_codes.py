@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.formats.tables.arrow.codes import codes_of
-from stream_anon.formats.tables.columns import FITS
+from stream_anon.formats.tables.table_columns import FITS
 from stream_anon.microdata.attributes import Missing, QuasiIdentifier, Unknown
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import code_value
