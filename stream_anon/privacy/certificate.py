@@ -497,10 +497,11 @@ def _achieved(release: Release, policy: Policy) -> Achieved:
 
 
 def _classes(release: Release, policy: Policy, batch: str, promises: str) -> list[CertifiedClass]:
+    """Return the classes, in the order of what they publish: that in which they were formed tells neighbours."""
     classes = release.classes
     names = [attribute.name for attribute in policy.quasi_identifiers]
     tuples: Iterator[tuple[Published, ...]] = zip(*classes.values, strict=True)
-    return [
+    certified = [
         # A mean of values between 0 and 1 may leave that range by a rounding.
         CertifiedClass(records, individuals, dict(zip(names, values, strict=True)), min(1.0, ncp), digest)
         for records, individuals, values, ncp, digest in zip(
@@ -512,6 +513,7 @@ def _classes(release: Release, policy: Policy, batch: str, promises: str) -> lis
             strict=True,
         )
     ]
+    return sorted(certified, key=lambda each: msgspec.json.encode(each.values))
 
 
 def _stretches(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:

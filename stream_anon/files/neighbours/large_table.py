@@ -54,18 +54,23 @@ def rows_that_fit(batch: CodedBatch, memory: int) -> int:
     return min(MOST_RECORDS, int(memory * _SHARE / (_TIMES * row)))
 
 
-def needs_one_window(policy: Policy) -> str:
+def needs_one_window(policy: Policy, *, keyed: bool) -> str:
     """Return what a policy asks that windows of neighbours cannot keep; empty if there is nothing.
 
     Frequencies are compared with those of a window, and neighbours are more alike than a table. A shield's group
-    and the digest of a class may have rows of several windows.
+    and the digest of a class may have rows of several windows. What fixed levels publish alike should not be cut.
+    Where windows end depends on the free memory, so that a key would not give the same release again.
     """
     criteria = Criteria.of(policy)
     if any(asked.asks for asked in criteria.asked) or any(attribute.many for attribute in policy.diverse):
-        return "criteria of frequencies, and lists of sensitive values,"
+        return "criteria of frequencies and lists of sensitive values"
     if policy.shields:
         return "shields"
-    return "digests" if policy.digest_key is not None else ""
+    if policy.digest_key is not None:
+        return "digests"
+    if policy.engine.name == "full-domain":
+        return "the levels of full-domain"
+    return "a key of the draws (--fresh-draws uses none: then release the table once)" if keyed else ""
 
 
 class LargeTable(Anonymization):
@@ -152,11 +157,11 @@ class LargeTable(Anonymization):
 
     def _begin(self, batch: CodedBatch) -> None:
         """Open the folder, and learn the line from the first rows."""
-        needed = needs_one_window(self._policy)
+        needed = needs_one_window(self._policy, keyed=self._key is not None)
         if needed:
             raise InputError(
-                f"the table does not fit into memory as one window, which {needed} need: give more memory, or take "
-                "windows in the order of the input (--by-arrival)"
+                f"memory does not hold the table as one window, which it must be for {needed}: give more memory, "
+                "or take windows in the order of the input (--by-arrival)"
             )
         self._folder = Path(tempfile.mkdtemp(prefix="stream-anon-"))  # for its owner only
         self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)

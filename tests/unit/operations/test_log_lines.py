@@ -14,7 +14,7 @@ from stream_anon.ports.log_lines import LogLine
 from tests.support.data import ROOT
 
 SOURCES = "\n".join(path.read_text() for path in (ROOT / "stream_anon").rglob("*.py"))
-WRITTEN = re.findall(r"log\.(\w+)\(\s*Line\.(\w+)", SOURCES)
+WRITTEN = re.findall(r"log\.(\w+)\(\s*LogLine\.(\w+)", SOURCES)
 
 
 def test_the_page_of_log_lines_has_the_current_events() -> None:
@@ -31,7 +31,7 @@ def test_every_line_says_in_whole_sentences_what_it_means_and_what_to_do() -> No
 
 @pytest.mark.parametrize("line", LogLine)
 def test_every_line_is_written_somewhere_and_with_its_levels_only(line: LogLine) -> None:
-    assert re.search(rf"\bLine\.{line.name}\b", SOURCES)
+    assert re.search(rf"\bLogLine\.{line.name}\b", SOURCES)
     found = {"error" if word == "exception" else word for word, name in WRITTEN if name == line.name}
     assert found <= set(line.levels.split(", "))
 

@@ -52,7 +52,8 @@ def test_figures_are_those_of_a_file_that_is_anonymized_with_the_same_setting(
     whole = tmp_path / "whole.jsonl"
     lines = [line for line in source.read_text().splitlines() if line]
     whole.write_text("\n".join(lines[:1_001]))
-    report = FileJob(with_setting(policy, setting, 5), str(whole), str(tmp_path / "out.jsonl")).run(lambda _: None)
+    job = FileJob(with_setting(policy, setting, 5), str(whole), str(tmp_path / "out.jsonl"), by_arrival=True)
+    report = job.run(lambda _: None)
     assert figures.windows == report.windows == 10
     assert figures.records == 1_000
     assert figures.suppressed == pytest.approx(sum(report.suppressed.values()) / 1_000)
