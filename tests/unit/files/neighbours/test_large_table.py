@@ -148,17 +148,19 @@ def test_a_table_of_which_too_many_records_are_suppressed_is_suppressed(
 
 def test_the_place_of_a_record_in_the_output_tells_nothing_of_its_window(policy: Policy) -> None:
     records = numbered(2000)
-    _, found = released(policy, records, fit=400, key=KEY)
+    _, found = released(policy, records, fit=400)
     ages = np.array([records[one["visits"]]["age"] for one in found])
     cities = np.array([records[one["visits"]]["home"]["city"] in ("Oslo", "Bergen") for one in found])
     for values in (ages, cities):
-        assert abs(np.corrcoef(np.arange(len(found)), values)[0, 1]) < 0.08
+        assert abs(np.corrcoef(np.arange(len(found)), values)[0, 1]) < 0.13  # six times the deviation
 
 
-def test_with_a_key_the_same_table_is_the_same_release(policy: Policy) -> None:
+def test_with_a_key_a_table_that_memory_does_not_hold_is_refused(policy: Policy) -> None:
+    """Where its windows end would depend on the free memory: a second release of it would be another one."""
     records = numbered(300)
-    assert released(policy, records, 80, KEY)[1] == released(policy, records, 80, KEY)[1]
-    assert released(policy, records, 80)[1] != released(policy, records, 80)[1]
+    assert released(policy, records, 1_000, KEY)[1] == released(policy, records, 1_000, KEY)[1]
+    with pytest.raises(InputError, match=r"a key of the draws \(--fresh-draws .*--by-arrival"):
+        released(policy, records, 80, KEY)
 
 
 def test_records_lie_on_the_disk_for_their_owner_only_until_the_output_is_written(
