@@ -69,6 +69,20 @@ def test_every_promise_of_the_design_stands_in_it(policy: Policy, release: Relea
     assert document["previous"] == "sha256:" + "a" * 64
 
 
+def test_the_order_of_classes_tells_nothing_of_how_they_were_formed(policy: Policy) -> None:
+    """Neighbours on the engine's line would tell what `extra_levels` hides."""
+    ages = [30 + 5 * step for step in range(9)]
+    groups = [ward_people(4, first=4 * number, age=age) for number, age in enumerate(ages)]
+    told = []
+    for turn in (0, 4, 7):
+        release = release_of(policy, groups[turn:] + groups[:turn])
+        (part,) = certificate_parts(release, policy, frame_of(release))
+        told.append([(one["records"], one["values"]) for one in json.loads(part)["classes"]])
+    assert len(told[0]) == 9
+    assert told[1] == told[0]
+    assert told[2] == told[0]
+
+
 def test_ignored_records_are_counted_by_reason_and_are_not_among_the_rejected(policy: Policy) -> None:
     reasons = [Reason.DELETED, Reason.TOMBSTONE, Reason.DELETED, Reason.MALFORMED]
     release = release_of(policy, [ward_people(5)], rejected=reasons)
