@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal, Self, TypeVar, overload
 
 from stream_anon.engine.keyed_draws import key_of
-from stream_anon.errors import InputError, SettingsError, SuppressionWarning
+from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileReport
 from stream_anon.files.rejects import faults_of, in_words
 from stream_anon.files.suppressed import many_suppressed, suppressed_in_words
@@ -153,7 +153,11 @@ def anonymize_frame(
     for certified in releases:
         report.add(certified)
     if report.released:
-        anonymization.raise_if_forbidden(OF_CALL)
+        try:
+            anonymization.raise_if_forbidden(OF_CALL)
+        except Refused:
+            del releases, certified  # who keeps the error keeps these variables, and so files with records
+            raise
     if isinstance(anonymization, TableAnonymization):
         for text in anonymization.warnings:
             warnings.warn(text, stacklevel=2)

@@ -10,13 +10,9 @@
 from __future__ import annotations
 
 import pickle
-import shutil
-import tempfile
-import weakref
 from collections import Counter
 from collections.abc import Collection, Iterator
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 
@@ -86,8 +82,7 @@ class LargeTable(Anonymization):
     Notes
     -----
     A larger table takes memory for a window of half of these rows, and besides up to 60 bytes a record and those of
-    the certificate. Its rows are on the disk, in a folder that only its owner may read. It is gone when the output
-    is written or this object ends; a process that is killed at once leaves it.
+    the certificate. Its rows are on the disk, in files without a name: see `Pieces`.
     """
 
     def __init__(
@@ -156,15 +151,13 @@ class LargeTable(Anonymization):
         self._runs.add(batch)
 
     def _begin(self, batch: CodedBatch) -> None:
-        """Open the folder, and learn the line from the first rows."""
+        """Open the file of runs, and learn the line from the first rows."""
         needed = needs_one_window(self._policy, keyed=self._key is not None)
         if needed:
             raise InputError(
                 f"memory does not hold the table as one window, which it must be for {needed}: give more memory, "
                 "or take windows in the order of the input (--by-arrival)"
             )
-        self._folder = Path(tempfile.mkdtemp(prefix="stream-anon-"))  # for its owner only
-        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         own = self._policy.quasi_identifiers
         engine = self._policy.engine
         chosen = self._draws(b"line").choice(len(batch), min(len(batch), _LEARNED), replace=False)
@@ -173,7 +166,7 @@ class LargeTable(Anonymization):
         self._order: LearnedOrder = engine.order or learned_from(
             codes, own, model, self._policy.crowd, engine.seed or 0
         )
-        self._runs = SortedRuns(self._folder, key_table(Digits.of(own), order_of(self._order, own)))
+        self._runs = SortedRuns(key_table(Digits.of(own), order_of(self._order, own)))
 
     def _draws(self, purpose: bytes, content: bytes = b"") -> np.random.Generator:
         return fresh_draws() if self._key is None else self._key.draws(purpose, content)
@@ -191,27 +184,24 @@ class LargeTable(Anonymization):
     def _of_neighbours(self, runs: SortedRuns) -> CertifiedRelease:
         start, policy = self._clock.monotonic(), self._policy
         count = max(2, ceil(2 * len(runs) / (self._fit or 1)))
-        scattered = Scattered(self._folder, count, self._draws(b"heaps", runs.content()))
+        scattered = Scattered(count, self._draws(b"heaps", runs.content()))
         windows, united = NeighbourWindows(policy, self._order, self._key), UnitedClasses()
         for batch in runs.stretches(count):
             release, people = windows.release(batch)
             classes = united.add(release, None if policy.individual == EVERY_RECORD else people)
             scattered.add(classes, taken(release.payload, release.order))
+        runs.close()
         missing = Counter(missing_by_name(policy, self._missing))
         ranges = (InputRange(SOURCE, 0, self._end),)
         release = united.release(self._suppressed, missing, Rejects.concatenate(self._rejects), ranges)
         release = within_bound(release, policy)
-        heaps = self._heaps(scattered, release.classes) if release.released else iter(())
+        heaps = _heaps(scattered, release.classes) if release.released else iter(())
         return self._certificate(release, self._clock.monotonic() - start, heaps)
 
-    def _heaps(self, scattered: Scattered, classes: Classes) -> Iterator[Release]:
-        """Yield the released rows in random order; the folder is gone afterwards."""
-        try:
-            for heap in scattered.heaps():
-                used, own = np.unique(heap.classes, return_inverse=True)
-                order = np.arange(len(own), dtype=np.int64)
-                yield release_without_window(
-                    classes.take(used.astype(np.int64)), own.astype(np.int32), heap.payload, order
-                )
-        finally:
-            self._remove()
+
+def _heaps(scattered: Scattered, classes: Classes) -> Iterator[Release]:
+    """Yield the released rows in random order."""
+    for heap in scattered.heaps():
+        used, own = np.unique(heap.classes, return_inverse=True)
+        order = np.arange(len(own), dtype=np.int64)
+        yield release_without_window(classes.take(used.astype(np.int64)), own.astype(np.int32), heap.payload, order)

@@ -7,7 +7,6 @@ within the heap (Rao, 1961; Sandelius, 1962).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -37,16 +36,15 @@ class Scattered:
 
     Parameters
     ----------
-    folder
-        For the files.
     heaps
         How many; each is in memory as a whole when it is read.
     draws
         Deals and shuffles.
     """
 
-    def __init__(self, folder: Path, heaps: int, draws: np.random.Generator) -> None:
-        self._heaps = [Pieces(folder / f"heap-{i}") for i in range(heaps)]
+    def __init__(self, heaps: int, draws: np.random.Generator) -> None:
+        self._pieces = Pieces()
+        self._heaps: list[list[int]] = [[] for _ in range(heaps)]  # the pieces of each
         self._draws = draws
 
     def add(self, classes: NDArray[np.int32], payload: Payload) -> None:
@@ -57,13 +55,17 @@ class Scattered:
         for heap, start, stop in zip(self._heaps, bounds, bounds[1:], strict=False):
             if start < stop:
                 rows = order[start:stop]
-                heap.write(Heap(classes[rows], taken(payload, rows)))
+                heap.append(len(self._pieces))
+                self._pieces.write(Heap(classes[rows], taken(payload, rows)))
 
     def heaps(self) -> Iterator[Heap]:
-        """Yield all rows; call it once."""
-        for pieces in self._heaps:
-            parts: list[Heap] = [pieces.read(number) for number in range(len(pieces))]
-            if parts:
-                classes = np.concatenate([part.classes for part in parts])
-                order = self._draws.permutation(len(classes))
-                yield Heap(classes[order], taken(joined([part.payload for part in parts]), order))
+        """Yield all rows, and forget them; call it once."""
+        try:
+            for numbers in self._heaps:
+                parts: list[Heap] = [self._pieces.read(number) for number in numbers]
+                if parts:
+                    classes = np.concatenate([part.classes for part in parts])
+                    order = self._draws.permutation(len(classes))
+                    yield Heap(classes[order], taken(joined([part.payload for part in parts]), order))
+        finally:
+            self._pieces.close()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +26,15 @@ class SortedRuns:
 
     Parameters
     ----------
-    folder
-        For the files.
     table
         The line.
     """
 
-    def __init__(self, folder: Path, table: KeyTable) -> None:
-        self._folder = folder
+    def __init__(self, table: KeyTable) -> None:
         self._table = table
         self._keys: list[NDArray[np.int64]] = []
-        self._runs: list[Pieces] = []
+        self._pieces = Pieces()
+        self._runs: list[int] = []  # the first piece of each
 
     def __len__(self) -> int:
         return sum(map(len, self._keys))
@@ -46,10 +43,9 @@ class SortedRuns:
         """Write the rows of a batch as a run; O(n log n)."""
         keys = line_keys(batch.codes, self._table)
         order = ascending(keys, self._table)
-        run = Pieces(self._folder / f"run-{len(self._runs)}")
+        self._runs.append(len(self._pieces))
         for first in range(0, len(order), _PIECE):
-            run.write(batch.take(order[first : first + _PIECE]))
-        self._runs.append(run)
+            self._pieces.write(batch.take(order[first : first + _PIECE]))
         self._keys.append(keys[0][order])
 
     def content(self) -> bytes:
@@ -68,7 +64,7 @@ class SortedRuns:
                 part
                 for run, start, stop in zip(self._runs, starts, stops, strict=True)
                 if start < stop
-                for part in _rows(run, start, stop)
+                for part in self._rows(run, start, stop)
             ]
             if parts:
                 yield CodedBatch.concatenate(parts)
@@ -87,10 +83,13 @@ class SortedRuns:
                 missing -= taken
             yield below
 
+    def _rows(self, run: int, start: int, stop: int) -> Iterator[CodedBatch]:
+        """Yield the rows of a run from `start` to before `stop`."""
+        for number in range(start // _PIECE, -(-stop // _PIECE)):
+            first = number * _PIECE
+            piece: CodedBatch = self._pieces.read(run + number)
+            yield piece.take(np.arange(max(start - first, 0), min(stop - first, len(piece))))
 
-def _rows(run: Pieces, start: int, stop: int) -> Iterator[CodedBatch]:
-    """Yield the rows of a run from `start` to before `stop`."""
-    for number in range(start // _PIECE, -(-stop // _PIECE)):
-        first = number * _PIECE
-        piece: CodedBatch = run.read(number)
-        yield piece.take(np.arange(max(start - first, 0), min(stop - first, len(piece))))
+    def close(self) -> None:
+        """Forget all rows."""
+        self._pieces.close()

@@ -5,6 +5,7 @@ import datetime as dt
 import gc
 import json
 import re
+import tempfile
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -25,11 +26,13 @@ from hypothesis import strategies as st
 from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileJob
+from stream_anon.files.neighbours import large_table
 from stream_anon.formats.tables.arrow import installed
 from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import adult_policy
 from tests.support.data import ROOT, shared_data
 from tests.support.effort import examples
+from tests.support.open_files import open_below
 from tests.support.policies import write_document, write_json_lines
 
 # In tables of a few rows every value is rare, and a field may come in none.
@@ -588,6 +591,22 @@ def test_a_frame_that_a_condition_forbids_is_not_released_unless_somebody_accept
     never = table_of([{**row, "visits": None} for row in records(60)])
     with pytest.raises(Refused, match=r"missing-field: attributes\.visits: none of 60 records"):
         anonymize_frame(never, policy, rejects="return")
+
+
+def test_a_refusal_that_somebody_keeps_holds_no_file_with_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setattr(large_table, "rows_that_fit", lambda *_: 40)
+    visits = {"role": "insensitive", "type": "integer"}
+    policy = policy_of(tmp_path, attributes={**EVERYTHING["attributes"], "visits": visits})
+    frame = table_of([{**row, "visits": place} for place, row in enumerate(records(100))])
+    with pytest.raises(Refused, match="rare-values") as kept:
+        anonymize_frame(frame, policy)
+    assert kept.value.__traceback__ is not None
+    assert (open_below(place), list(place.iterdir())) == (0, [])
 
 
 def test_counts_come_with_the_rejects_and_the_pair_is_still_a_pair(tmp_path: Path) -> None:

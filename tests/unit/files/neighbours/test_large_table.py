@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.effort import examples
+from tests.support.open_files import open_below
 from tests.support.policies import people, write_json_lines, write_policy
 
 KEY = DrawsKey(b"a key that nobody else has")
@@ -163,31 +164,53 @@ def test_with_a_key_a_table_that_memory_does_not_hold_is_refused(policy: Policy)
         released(policy, records, 80, KEY)
 
 
-def test_records_lie_on_the_disk_for_their_owner_only_until_the_output_is_written(
+def spilled(policy: Policy) -> LargeTable:
+    """Return a table of 100 people on the disk."""
+    work = LargeTable(whole(policy), fit=40)
+    lines = [json.dumps(record).encode() for record in people(100)]
+    list(work.add(JsonCodec(policy).decode(lines, SOURCE, np.arange(100))))
+    return work
+
+
+def test_records_on_the_disk_have_no_name_and_their_room_is_given_back_with_the_last_of_them(
     policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    codec, work = JsonCodec(policy), LargeTable(whole(policy), fit=40)
-    lines = [json.dumps(record).encode() for record in people(100)]
-    list(work.add(codec.decode(lines, SOURCE, np.arange(100))))
-    (folder,) = tmp_path.iterdir()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    work = spilled(policy)
+    assert (open_below(tmp_path), list(tmp_path.iterdir())) == (1, [])
     (certified,) = work.close()
-    assert sum(one.released for one in certified.written()) == certified.release.released > 0
-    assert list(tmp_path.iterdir()) == []
+    heaps = certified.written()
+    count = next(heaps).released
+    assert (open_below(tmp_path), list(tmp_path.iterdir())) == (1, [])
+    assert count + sum(one.released for one in heaps) == certified.release.released > 0
+    assert open_below(tmp_path) == 0
 
 
-def test_nothing_stays_on_the_disk_of_a_table_that_is_not_released(
+def test_a_table_that_is_not_released_gives_its_room_back(
     policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    codec, work = JsonCodec(policy), LargeTable(whole(policy), fit=40)
-    lines = [json.dumps(record).encode() for record in people(100)]
-    list(work.add(codec.decode(lines, SOURCE, np.arange(100))))
-    assert list(tmp_path.iterdir())
+    work = spilled(policy)
+    assert open_below(tmp_path) == 1
     del work
     gc.collect()
+    assert open_below(tmp_path) == 0
+
+
+def test_where_open_files_keep_their_name_they_are_their_owners_and_removed_at_the_end(
+    policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(Path, "unlink", refuse)
+    work = spilled(policy)
+    (folder,) = tmp_path.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()] == [0o600]
+    (certified,) = work.close()
+    assert sum(one.released for one in certified.written()) > 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -214,34 +237,30 @@ def test_a_table_of_too_few_people_releases_nobody(policy: Policy) -> None:
     assert certified.release.suppressed == {Suppression.OVER_LIMIT: 96, Suppression.SHORTFALL: 4}
 
 
-_STOPPED = """
-import sys
+_KILLED = """
+import os, signal, sys
 from stream_anon.cli import main
 from stream_anon.files.neighbours import large_table
+from stream_anon.files.neighbours.pieces import Pieces
 large_table.rows_that_fit = lambda *_: 40
-sys.argv = ["stream-anon", "anonymize", "-c", sys.argv[1], "-", sys.argv[2]]
+write = Pieces.write
+def write_and_end(pieces, piece):
+    write(pieces, piece)
+    os.kill(os.getpid(), signal.SIGKILL)
+Pieces.write = write_and_end
+sys.argv = ["stream-anon", "anonymize", "-c", *sys.argv[1:]]
 main.main()
 """
 
 
-@pytest.mark.soak
-def test_a_stopped_run_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+def test_a_killed_run_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
-    command = [sys.executable, "-c", _STOPPED, str(write_policy(tmp_path)), str(tmp_path / "out.jsonl")]
-    with subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "TMPDIR": str(place)}, stdin=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as running:
-        assert running.stdin is not None
-        running.stdin.write(b"".join(json.dumps(record).encode() + b"\n" for record in people(200)))
-        running.stdin.flush()
-        until = time.monotonic() + 120
-        while not list(place.glob("stream-anon-*/*")) and time.monotonic() < until:
-            time.sleep(0.1)
-        assert list(place.glob("stream-anon-*/*"))
-        running.terminate()
-        assert running.wait(60) == 130
-    assert list(place.glob("stream-anon-*")) == []
+    source = write_json_lines(tmp_path / "in.jsonl", people(200))
+    command = [sys.executable, "-c", _KILLED, write_policy(tmp_path), source, tmp_path / "out.jsonl"]
+    ended = subprocess.run(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(place)}, check=False, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+    assert list(place.iterdir()) == []
 
 
 def test_an_empty_table_has_no_release(policy: Policy) -> None:
