@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -41,12 +42,13 @@ from stream_anon.privacy.criteria import Criteria
 
 _SHARE = 0.5  # of the free memory, for one window
 _TIMES = 8  # what a row takes while its window closes, against its bytes on the disk: 7 were measured
+_ENOUGH = 1000  # rows whose bytes tell those of others
 _LEARNED = 100_000  # rows that the line is learned from
 
 
 def rows_that_fit(batch: CodedBatch, memory: int) -> int:
     """Return how many rows like those of a batch one window may have in so many bytes of memory."""
-    row = len(pickle.dumps(batch)) / len(batch)
+    row = len(pickle.dumps(replace(batch, rejects=Rejects.of([])))) / len(batch)
     return min(MOST_RECORDS, int(memory * _SHARE / (_TIMES * row)))
 
 
@@ -77,7 +79,8 @@ class LargeTable(Anonymization):
     policy
         Its window only bounds the records of an individual, and must have room for `MOST_RECORDS`.
     fit
-        How many rows one window may have; by default as many as half of the free memory holds.
+        How many rows one window may have; by default as many as half of the memory that is free now holds. The
+        batch with the largest rows tells, of those that come before the first goes to the disk.
 
     Notes
     -----
@@ -94,8 +97,12 @@ class LargeTable(Anonymization):
         fit: int | None = None,
     ) -> None:
         super().__init__(policy, accept_risks=accept_risks, key=key)
-        self._key, self._fit = key, fit
+        self._key = key
+        self._fit = MOST_RECORDS if fit is None else fit
+        self._measures = fit is None
+        self._memory = free_memory()
         self._held: list[CodedBatch] = []
+        self._unmeasured: list[CodedBatch] = []
         self._count = 0
         self._runs: SortedRuns | None = None
         self._people = Numbering(policy.window.max_records_per_individual)
@@ -116,9 +123,9 @@ class LargeTable(Anonymization):
             self._tally.add(batch)
         self._held.append(batch)
         self._count += len(batch)
-        if self._fit is None and len(batch):
-            self._fit = max(rows_that_fit(batch, free_memory()), self._policy.crowd * 20)
-        if self._count > (self._fit or 0):
+        if self._measures and len(batch):
+            self._measure(batch)
+        if self._count > self._fit:
             self._spill()
         yield from ()
 
@@ -131,6 +138,14 @@ class LargeTable(Anonymization):
             return
         self._spill()
         yield self._of_neighbours(self._runs)
+
+    def _measure(self, batch: CodedBatch) -> None:
+        """Lower how many rows fit if those that came last are larger than others; a few rows do not tell."""
+        self._unmeasured.append(batch)
+        if sum(map(len, self._unmeasured)) >= _ENOUGH:
+            fit = rows_that_fit(CodedBatch.concatenate(self._unmeasured), self._memory)
+            self._fit = min(self._fit, max(fit, self._policy.crowd * 20))
+            self._unmeasured = []
 
     # -- a table that does not fit ---------------------------------------------------------------------------
 
@@ -166,6 +181,7 @@ class LargeTable(Anonymization):
         self._order: LearnedOrder = engine.order or learned_from(
             codes, own, model, self._policy.crowd, engine.seed or 0
         )
+        self._measures = False
         self._runs = SortedRuns(key_table(Digits.of(own), order_of(self._order, own)))
 
     def _draws(self, purpose: bytes, content: bytes = b"") -> np.random.Generator:
@@ -183,7 +199,7 @@ class LargeTable(Anonymization):
 
     def _of_neighbours(self, runs: SortedRuns) -> CertifiedRelease:
         start, policy = self._clock.monotonic(), self._policy
-        count = max(2, ceil(2 * len(runs) / (self._fit or 1)))
+        count = max(2, ceil(2 * len(runs) / self._fit))
         scattered = Scattered(count, self._draws(b"heaps", runs.content()))
         windows, united = NeighbourWindows(policy, self._order, self._key), UnitedClasses()
         for batch in runs.stretches(count):

@@ -26,6 +26,40 @@ ALL = 4000 * 1024
         ),  # seen from in a container
         ("0::/pod\n", {"pod/memory.max": "1000\n", "pod/memory.current": "1200\n"}, 0),
         ("", {"memory/memory.limit_in_bytes": "2000\n", "memory/memory.usage_in_bytes": "500\n"}, 1500),
+        (
+            "0::/pod\n",
+            {
+                "pod/memory.max": "1000\n",
+                "pod/memory.current": "900\n",
+                "pod/memory.stat": "anon 200\ninactive_file 500\nactive_file 200\n",
+            },
+            600,  # pages of files that nobody uses are given up
+        ),
+        (
+            "0::/pod\n",
+            {"pod/memory.max": "1000\n", "pod/memory.current": "100\n", "pod/memory.stat": "inactive_file 300\n"},
+            1000,  # the two were not read at the same time
+        ),
+        (
+            "5:cpu,cpuacct:/other\n4:memory:/pod/box\n0::/\n",
+            {
+                "memory/memory.limit_in_bytes": "9000\n",
+                "memory/memory.usage_in_bytes": "500\n",
+                "memory/pod/memory.limit_in_bytes": "2000\n",
+                "memory/pod/memory.usage_in_bytes": "1900\n",
+                "memory/pod/memory.stat": "inactive_file 10\ntotal_inactive_file 300\n",
+                "memory/pod/box/memory.limit_in_bytes": "3000\n",
+                "memory/pod/box/memory.usage_in_bytes": "1900\n",
+                "memory/other/memory.limit_in_bytes": "1\n",
+                "memory/other/memory.usage_in_bytes": "1\n",
+            },
+            400,
+        ),
+        (
+            "4:memory:/seen/from/the/machine\n",
+            {"memory/memory.limit_in_bytes": "2000\n", "memory/memory.usage_in_bytes": "500\n"},
+            1500,
+        ),
         ("", {"memory/memory.limit_in_bytes": f"{2**63 - 4096}\n", "memory/memory.usage_in_bytes": "5\n"}, ALL),
     ],
 )

@@ -600,6 +600,7 @@ def test_a_refusal_that_somebody_keeps_holds_no_file_with_records(
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     monkeypatch.setattr(large_table, "rows_that_fit", lambda *_: 40)
+    monkeypatch.setattr(large_table, "_ENOUGH", 1)
     visits = {"role": "insensitive", "type": "integer"}
     policy = policy_of(tmp_path, attributes={**EVERYTHING["attributes"], "visits": visits})
     frame = table_of([{**row, "visits": place} for place, row in enumerate(records(100))])

@@ -24,9 +24,10 @@ from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
 from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.neighbours import large_table
-from stream_anon.files.neighbours.large_table import LargeTable
+from stream_anon.files.neighbours.large_table import LargeTable, rows_that_fit
 from stream_anon.files.whole_table import whole
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import audit_files
@@ -109,6 +110,7 @@ def test_every_record_is_accounted_once_and_every_class_has_its_individuals(
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, fit: int, **sections: Any) -> tuple[FileReport, bool]:
     """Return what becomes of a file of 600 records, and whether the audit finds nothing."""
     monkeypatch.setattr(large_table, "rows_that_fit", lambda *_: fit)
+    monkeypatch.setattr(large_table, "_ENOUGH", 1)
     path = write_policy(folder, **sections)
     source = write_json_lines(folder / "in.jsonl", people(600))
     output, proof = folder / "out.jsonl", folder / "proof.jsonl"
@@ -138,6 +140,7 @@ def test_a_table_of_which_too_many_records_are_suppressed_is_suppressed(
     privacy = {"max_suppressed": 0, "above_max_suppressed": "suppress", "individual": "person"}
     source = people(600)
     monkeypatch.setattr(large_table, "rows_that_fit", lambda *_: 200)
+    monkeypatch.setattr(large_table, "_ENOUGH", 1)
     path = write_policy(tmp_path, privacy=privacy, window={"max_records_per_individual": 1})
     file = write_json_lines(tmp_path / "in.jsonl", [*source, source[0]])
     output, proof = tmp_path / "out.jsonl", tmp_path / "proof.jsonl"
@@ -214,6 +217,45 @@ def test_where_open_files_keep_their_name_they_are_their_owners_and_removed_at_t
     assert list(tmp_path.iterdir()) == []
 
 
+def coded(policy: Policy, count: int, length: int = 4, bad: int = 0) -> CodedBatch:
+    """Return a batch with texts of so many characters, and with so many rejects."""
+    records = [{**record, "illness": "x" * length} for record in people(count)]
+    lines = [json.dumps(record).encode() for record in records] + [b"{}"] * bad
+    return JsonCodec(policy).decode(lines, SOURCE, np.arange(len(lines)))
+
+
+def test_rejected_records_do_not_count_for_the_rows_that_fit(policy: Policy) -> None:
+    assert len(coded(policy, 100, bad=5000).rejects) == 5000
+    assert rows_that_fit(coded(policy, 100, bad=5000), 10**6) == rows_that_fit(coded(policy, 100), 10**6)
+
+
+@pytest.mark.parametrize(
+    ("batches", "on_disk"),
+    [
+        ([(1000, 4), (1000, 4), (1000, 4)], False),
+        ([(5, 4), (1000, 2000), (1000, 2000)], True),
+        ([(1000, 4), (1000, 2000), (1000, 2000)], True),
+        ([(1, 2000), (1000, 4), (1000, 4)], False),
+        ([(1, 2000)] * 3, False),
+        ([(500, 2000)] * 6, True),
+    ],
+)
+def test_the_largest_rows_of_many_decide_whether_the_table_goes_to_the_disk(
+    policy: Policy,
+    batches: list[tuple[int, int]],
+    on_disk: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    memory = 2 * large_table._TIMES * 1000 * 1000  # for a thousand rows of a kilobyte
+    monkeypatch.setattr(large_table, "free_memory", lambda: memory)
+    work = LargeTable(whole(policy))
+    for count, length in batches:
+        list(work.add(coded(policy, count, length)))
+    assert open_below(tmp_path) == on_disk
+
+
 @pytest.mark.parametrize(
     ("privacy", "needed"),
     [
@@ -243,6 +285,7 @@ from stream_anon.cli import main
 from stream_anon.files.neighbours import large_table
 from stream_anon.files.neighbours.pieces import Pieces
 large_table.rows_that_fit = lambda *_: 40
+large_table._ENOUGH = 1
 write = Pieces.write
 def write_and_end(pieces, piece):
     write(pieces, piece)
