@@ -291,7 +291,7 @@ def write_and_end(pieces, piece):
     write(pieces, piece)
     os.kill(os.getpid(), signal.SIGKILL)
 Pieces.write = write_and_end
-sys.argv = ["stream-anon", "anonymize", "-c", *sys.argv[1:]]
+sys.argv = ["stream-anon", "anonymize", "--fresh-draws", "-c", *sys.argv[1:]]
 main.main()
 """
 
