@@ -175,7 +175,7 @@ class LargeTable(Anonymization):
             )
         own = self._policy.quasi_identifiers
         engine = self._policy.engine
-        chosen = self._draws(b"line").choice(len(batch), min(len(batch), _LEARNED), replace=False)
+        chosen = fresh_draws().choice(len(batch), min(len(batch), _LEARNED), replace=False)
         model = objective(own, engine.loss, engine.labels)
         codes = np.ascontiguousarray(batch.codes[:, chosen])
         self._order: LearnedOrder = engine.order or learned_from(
@@ -183,9 +183,6 @@ class LargeTable(Anonymization):
         )
         self._measures = False
         self._runs = SortedRuns(key_table(Digits.of(own), order_of(self._order, own)))
-
-    def _draws(self, purpose: bytes, content: bytes = b"") -> np.random.Generator:
-        return fresh_draws() if self._key is None else self._key.draws(purpose, content)
 
     def _within_limit(self, batch: CodedBatch) -> CodedBatch:
         """Return the rows that are within their individual's limit, which counts over the whole table."""
@@ -200,8 +197,8 @@ class LargeTable(Anonymization):
     def _of_neighbours(self, runs: SortedRuns) -> CertifiedRelease:
         start, policy = self._clock.monotonic(), self._policy
         count = max(2, ceil(2 * len(runs) / self._fit))
-        scattered = Scattered(count, self._draws(b"heaps", runs.content()))
-        windows, united = NeighbourWindows(policy, self._order, self._key), UnitedClasses()
+        scattered = Scattered(count, fresh_draws())
+        windows, united = NeighbourWindows(policy, self._order), UnitedClasses()
         for batch in runs.stretches(count):
             release, people = windows.release(batch)
             classes = united.add(release, None if policy.individual == EVERY_RECORD else people)

@@ -48,12 +48,6 @@ class SortedRuns:
             self._pieces.write(batch.take(order[first : first + _PIECE]))
         self._keys.append(keys[0][order])
 
-    def content(self) -> bytes:
-        """Return what depends on the places of all rows, and not on the order in which they came."""
-        sums = [keys.sum() for keys in self._keys]
-        total: NDArray[np.int64] = np.array([len(self), *sums], np.int64).sum(keepdims=True)
-        return total.tobytes()
-
     def stretches(self, count: int) -> Iterator[CodedBatch]:
         """Yield all rows in stretches of neighbours, of about equal length, in the order of the line."""
         total = len(self)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import AboveMost, LearnedOrder, Policy
@@ -23,14 +22,12 @@ class NeighbourWindows(Anonymization):
         The table's. How many of its records may be suppressed is asked of the table.
     order
         What the line was learned as: a window of neighbours teaches less.
-    key
-        See `Anonymization`.
     """
 
-    def __init__(self, policy: Policy, order: LearnedOrder, key: DrawsKey | None) -> None:
+    def __init__(self, policy: Policy, order: LearnedOrder) -> None:
         engine = replace(policy.engine, order=order) if policy.engine.name == "forest" else policy.engine
         own = replace(policy, engine=engine, max_suppressed=None, above_max_suppressed=AboveMost.PUBLISH)
-        super().__init__(own, key=key)
+        super().__init__(own)
 
     def release(self, batch: CodedBatch) -> tuple[Release, NDArray[np.int64]]:
         """Return what becomes of a window, and the individual of each released row, int64[m], in their order.

@@ -38,7 +38,7 @@ class KafkaSink:
         self._ledger = ledger
         self._inputs = inputs
         self._outputs = outputs
-        self._entries: tuple[tuple[str, Mapping[Place, int]], Parcel | None] = ("", {}), None  # of the last window
+        self._entries: tuple[tuple[str, int, Mapping[Place, int]], Parcel | None] = ("", 0, {}), None  # sent last
 
     @property
     def delivery(self) -> str:
@@ -114,11 +114,9 @@ class KafkaSink:
 
     def _with_entries(self, publication: Publication) -> tuple[Parcel, ...]:
         p = publication
-        window, entries = self._entries
-        if window != (
-            p.batch,
-            p.ends,
-        ):  # attempts send the same bytes, whatever the ledger has learned since
+        sent, entries = self._entries
+        # Every attempt sends the same bytes, whatever the ledger has learned since; one that is dated anew does not.
+        if sent != (p.batch, p.time, p.ends):
             entries = self._ledger.entries(p.ends, p.batch, p.topic_ids, p.time)
-            self._entries = (p.batch, p.ends), entries
+            self._entries = (p.batch, p.time, p.ends), entries
         return p.parcels if entries is None else (*p.parcels, entries)

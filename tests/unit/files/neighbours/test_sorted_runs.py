@@ -55,18 +55,3 @@ def test_stretches_hold_each_row_once_in_the_order_of_the_line_and_are_of_one_le
     assert 0 < max(map(len, stretches)) <= min(map(len, stretches)) + 1
     keys = [line_keys(one.codes, table)[0] for one in stretches]
     assert all(one.max() <= other.min() for one, other in pairwise(keys))
-
-
-def test_content_does_not_depend_on_the_order_of_rows_and_is_told_of_any_keys(tmp_path: Path) -> None:
-    document = {**PEOPLE, "attributes": {**PEOPLE["attributes"], "age": LARGE}}
-    digits = Digits.of(load_policy(write_document(tmp_path, document)).quasi_identifiers)
-    table = key_table(digits, digits.cold_order())
-    ages = [2**29 - place for place in range(9)]
-    told = []
-    for runs in ([ages], [ages[6:], ages[:3], ages[3:6]], [ages[1:]]):
-        rows = SortedRuns(table)
-        for some in runs:
-            rows.add(batch_of(some, 0))
-        rows._keys = [keys + (1 << 61) for keys in rows._keys]  # their sum is beyond 64 bits
-        told.append(rows.content())
-    assert told[0] == told[1] != told[2]

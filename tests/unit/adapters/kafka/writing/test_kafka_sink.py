@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
-from stream_anon.errors import Recreated, TopicError
+from stream_anon.errors import BrokerError, Recreated, TopicError
 from stream_anon.ports import Membership, Parcel, Publication, Steps
 from stream_anon.ports.publication import ANY_BATCH, header_of
 from stream_anon.service.fault_points import nowhere
@@ -53,6 +55,23 @@ async def test_a_window_takes_its_entries_of_the_ledger_along() -> None:
     assert broker.ledger == broker.offsets == {(INPUT, 0): 7}
     assert broker.released_by == {(INPUT, 0): "b1"}
     assert broker.released_of == {(INPUT, 0): "first"}
+
+
+async def test_an_attempt_sends_the_same_entries_again_and_one_that_is_dated_anew_its_own() -> None:
+    broker = MemoryBroker()
+    producer = MemorySink(broker, "one")
+    sink = KafkaSink(producer, MemoryLedger(broker, "one"), [INPUT], OUTPUTS)
+    window = _window("first")
+    for attempt in (window, window, replace(window, time=window.time + 1)):
+        producer.break_at = ["settle"]
+        await sink.open()
+        with pytest.raises(BrokerError):
+            await sink.publish(attempt, NOBODY, Steps("closing", nowhere))
+        await sink.discard()
+    first, second, later = (attempt[-1] for attempt in producer.attempts)
+    assert second is first
+    assert (later.topic, later.values) == (first.topic, first.values)
+    assert later.time == first.time + 1
 
 
 async def test_a_window_of_a_topic_that_was_created_anew_is_not_begun() -> None:
