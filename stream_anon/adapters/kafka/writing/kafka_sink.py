@@ -115,7 +115,7 @@ class KafkaSink:
     def _with_entries(self, publication: Publication) -> tuple[Parcel, ...]:
         p = publication
         sent, entries = self._entries
-        # Every attempt sends the same bytes, whatever the ledger has learned since; one that is dated anew does not.
+        # Attempts send the same bytes, whatever the ledger has learned since, unless one is dated anew.
         if sent != (p.batch, p.time, p.ends):
             entries = self._ledger.entries(p.ends, p.batch, p.topic_ids, p.time)
             self._entries = (p.batch, p.time, p.ends), entries
