@@ -15,11 +15,10 @@ from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.neighbours.large_table import LargeTable
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.ports import Clock
 from stream_anon.recoding.recoders.recoder import Holder
 
-MOST_RECORDS = 10_000_000
 _A_DAY = 86_400.0
 
 

@@ -64,11 +64,12 @@ class FleetBoard(Collector):
             Why it ended, if known; readiness tells it until the next worker of this number reports.
         """
         self._ends[number] = reason
-        report, _ = self._reports.pop(number, (None, 0.0))
-        if report is not None:
-            self._past = _counts([self._past, report.status])
+        if number in self._reports:
             with suppress(ValueError):  # a worker whose text nobody can read must not end the others
-                self._past_metrics = merged([self._past_metrics, growing(metrics_of(report.metrics))])
+                self._past_metrics = merged([self._past_metrics, growing(self._metrics(number))])
+            report, _ = self._reports.pop(number)
+            self._past = _counts([self._past, report.status])
+            self._parsed.pop(number, None)
 
     def stop(self) -> None:
         """Stop being ready."""

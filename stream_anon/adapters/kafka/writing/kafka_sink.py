@@ -67,9 +67,8 @@ class KafkaSink:
 
     async def targets(self) -> Targets:
         """See `ports.Sink`."""
-        for (
-            topic
-        ) in self._inputs:  # for a missing one the client would join the group all the same and wait silently
+        # For a missing input the client would join the group all the same, and wait silently.
+        for topic in self._inputs:
             await self._producer.partitions(topic)
         partitions = {topic: await self._producer.partitions(topic) for topic in self._outputs}
         largest = await self._producer.largest_batches(self._outputs)
