@@ -19,9 +19,11 @@ def throttled_seconds(mounted: Path = MOUNTED, own: Path = OWN) -> float:
 
     The time is added up over processors, so it may grow faster than the clock.
     """
-    for file in (mounted / group_path(own) / "cpu.stat", mounted / "cpu.stat", mounted / "cpu" / "cpu.stat"):
+    # A container may see its own group as the root of a mount, under another path than the one that it is told.
+    first = mounted / "cpu"  # a mount of version 1
+    for group in (mounted / group_path(own), mounted, first / group_path(own, "cpu"), first):
         try:
-            lines = file.read_text(encoding="ascii").splitlines()
+            lines = (group / "cpu.stat").read_text(encoding="ascii").splitlines()
         except (OSError, UnicodeDecodeError):
             continue
         for line in lines:

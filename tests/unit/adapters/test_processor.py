@@ -19,6 +19,7 @@ FIRST = "nr_periods 40\nnr_throttled 12\nthrottled_time 1500000000\n"
         ("0::/system.slice/x.service\n", "system.slice/x.service/cpu.stat", SECOND, 2.5),
         ("0::/not/mounted\n", "cpu.stat", SECOND, 2.5),
         ("4:cpu,cpuacct:/x\n", "cpu/cpu.stat", FIRST, 1.5),
+        ("4:cpu,cpuacct:/system.slice/x.service\n", "cpu/system.slice/x.service/cpu.stat", FIRST, 1.5),
         ("0::/\n", "cpu.stat", "usage_usec 5\n", 0.0),  # the root of all groups has no limit
         ("0::/\n", "cpu.stat", "throttled_usec much\n", 0.0),
         ("", "memory.stat", "", 0.0),
