@@ -83,19 +83,8 @@ def leading_tables(model: CostModel) -> Tables:
 
 
 @bare_inlined
-def box_cost(tables: Tables, low: NDArray[np.int32], high: NDArray[np.int32]) -> float:
-    """Return what a record in the box low int32[q] to high int32[q] costs, over all attributes."""
-    cost = 0.0
-    for j in range(tables.tabled):
-        cost += tables.model.table[cell(tables.starts[j], tables.widths[j], low[j], high[j])]
-    for j in range(tables.tabled, len(low)):
-        cost += interval_cost(tables.model, j, low[j], high[j])
-    return float(cost)
-
-
-@bare_inlined
-def box_cost_at(tables: Tables, low: NDArray[np.int32], high: NDArray[np.int32], c: int) -> float:
-    """Return what a record in box c of low and high int32[c, q] costs: a view of it for `box_cost` costs time."""
+def box_cost(tables: Tables, low: NDArray[np.int32], high: NDArray[np.int32], c: int) -> float:
+    """Return what a record in box c of low and high int32[c, q] costs: a view of one box would cost time."""
     cost = 0.0
     for j in range(tables.tabled):
         cost += tables.model.table[cell(tables.starts[j], tables.widths[j], low[c, j], high[c, j])]

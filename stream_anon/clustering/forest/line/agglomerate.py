@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.cost_tables import box_cost_at, leading_tables, union_cost
+from stream_anon.clustering.forest.cost_tables import box_cost, leading_tables, union_cost
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.model import CostModel
 
@@ -52,7 +52,7 @@ def grow_forest(
     weight = weights.astype(np.float64)
     loss = np.empty(p, np.float64)  # NCP of each tree's box, summed over attributes, times its weight
     for i in range(p):
-        loss[i] = box_cost_at(tables, low, high, i) * weight[i]
+        loss[i] = box_cost(tables, low, high, i) * weight[i]
     best = np.empty(p, np.float64)
     mate = np.empty(p, np.int32)
     count = p
@@ -97,7 +97,7 @@ def grow_forest(
                 for j in range(q):
                     low[kept, j] = min(low[kept, j], low[b, j])
                     high[kept, j] = max(high[kept, j], high[b, j])
-                loss[kept] = box_cost_at(tables, low, high, kept) * weight[kept]
+                loss[kept] = box_cost(tables, low, high, kept) * weight[kept]
             kept += 1
         count = kept
     return done

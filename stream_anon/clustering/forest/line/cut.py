@@ -61,8 +61,8 @@ def cut_line(
     best[:] = np.inf
     back = np.full(n + 1, -1, np.int64)
     best[0] = 0.0
-    low = np.empty(q, np.int32)
-    high = np.empty(q, np.int32)
+    low = np.empty((1, q), np.int32)
+    high = np.empty((1, q), np.int32)
     for end in range(k, n + 1):
         if end % stride != 0 and end % k != 0 and (n - end) % k != 0:
             continue
@@ -81,17 +81,17 @@ def cut_line(
             if place == end - k:
                 changed = np.int32(1)
                 for j in range(q):
-                    low[j] = lows[end, j]
-                    high[j] = highs[end, j]
+                    low[0, j] = lows[end, j]
+                    high[0, j] = highs[end, j]
             else:
                 for j in range(q):
-                    bottom = min(low[j], codes[place, j])
-                    top = max(high[j], codes[place, j])
-                    changed |= (bottom ^ low[j]) | (top ^ high[j])
-                    low[j] = bottom
-                    high[j] = top
+                    bottom = min(low[0, j], codes[place, j])
+                    top = max(high[0, j], codes[place, j])
+                    changed |= (bottom ^ low[0, j]) | (top ^ high[0, j])
+                    low[0, j] = bottom
+                    high[0, j] = top
             if changed != 0:
-                cost = box_cost(tables, low, high)
+                cost = box_cost(tables, low, high, 0)
                 if longest < 2 * k:
                     hope = np.inf
                     for early in range(max(end - longest, 0), place + 1):

@@ -96,8 +96,8 @@ def block_loss(
     for i in range(n):
         for j in range(q):
             rows[i, j] = codes[j, order[i]]
-    low = np.empty(q, np.int32)
-    high = np.empty(q, np.int32)
+    low = np.empty((1, q), np.int32)
+    high = np.empty((1, q), np.int32)
     total = 0.0
     for shift in range(shifts):
         first = 0
@@ -106,13 +106,13 @@ def block_loss(
             last = min(max(int(cuts * block), first + 1), n)
             cuts += 1.0
             for j in range(q):
-                low[j] = rows[first, j]
-                high[j] = rows[first, j]
+                low[0, j] = rows[first, j]
+                high[0, j] = rows[first, j]
             for i in range(first + 1, last):
                 for j in range(q):
-                    low[j] = min(low[j], rows[i, j])
-                    high[j] = max(high[j], rows[i, j])
-            total += box_cost(tables, low, high) * (last - first)
+                    low[0, j] = min(low[0, j], rows[i, j])
+                    high[0, j] = max(high[0, j], rows[i, j])
+            total += box_cost(tables, low, high, 0) * (last - first)
             first = last
     return float(total / (n * shifts))
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.array_copying import copy_to
-from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, box_cost_at, leading_tables
+from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, box_cost, leading_tables
 from stream_anon.clustering.forest.refining.split import sort_codes
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
@@ -173,7 +173,7 @@ def _loss_to_beat(
     if apart or m < 2 * k:
         return 0.0
     for side in range(3):
-        cost[side] = box_cost_at(tables, low, high, side)
+        cost[side] = box_cost(tables, low, high, side)
     old = cost[_LEFT] * left + cost[_RIGHT] * (m - left)
     union = cost[_BOTH] * m
     return 0.0 if union - old > 0.5 * union else old
@@ -218,7 +218,7 @@ def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float
             for a in range(q):
                 low[side, a] = codes[place, a] if i == 0 else min(low[side, a], codes[place, a])
                 high[side, a] = codes[place, a] if i == 0 else max(high[side, a], codes[place, a])
-        cost[side] = box_cost_at(tables, low, high, side)
+        cost[side] = box_cost(tables, low, high, side)
     pool.bounds[j] = k * (cost[_LEFT] + cost[_RIGHT]) + (m - 2 * k) * min(cost[_LEFT], cost[_RIGHT])
     if pool.bounds[j] >= best:
         return
@@ -237,5 +237,5 @@ def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float
                     low[side, a] = bottom
                     high[side, a] = top
                 if fresh != 0:
-                    cost[side] = box_cost_at(tables, low, high, side)
+                    cost[side] = box_cost(tables, low, high, side)
             losses[i if side == _LEFT else m - i] += i * cost[side]
