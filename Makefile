@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Modules that every process compiles anew cost a worker of the tests five seconds at its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak fuzz check lint format docs lock schemas wheel apiserver bench mutants clean
+.PHONY: demo test soak everything fuzz check lint format docs lock schemas wheel apiserver bench mutants clean
 .DEFAULT_GOAL := test
 
 # Every package is checked against its hash. The demo needs less than the tests. The pip that comes with Python may be too
@@ -30,13 +30,13 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and audit what came out
 	@$(BIN)/stream-anon demo
 
-# First what needs no broker, in two processes. Then what does, in three, since it waits more than it computes. Both in
-# the order of tests/support/order.py. They try laws on a third of their examples, `make soak` on all of them. Whoever runs
-# both needs no third, and says WITHOUT_LAWS=yes to `make test`.
-HERE := not soak$(if $(WITHOUT_LAWS), and not hypothesis)
-FAST := -m pytest -n 2 -m "not kafka and not tansu and not containers and not slow and $(HERE)"
-REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and $(HERE)"
-SOAK := -m pytest -n 2 -m "soak or hypothesis"
+# What needs no broker computes, in two processes. The rest waits more than it computes, and needs three. Both in the
+# order of tests/support/order.py. `make test` tries laws on a third of their examples, `make soak` on all of them.
+# `make everything` runs each test once, in two runs: a run collects all tests first, and starts brokers of its own.
+BARE := not kafka and not tansu and not containers and not slow and not soak
+FAST := -m pytest -n 2 -m "$(BARE)"
+REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and not soak"
+SOAK := -m pytest -n 3 -m "soak or hypothesis"
 
 test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven skip with a reason where these are absent
 	$(BIN)/python $(FAST)
@@ -44,6 +44,10 @@ test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven 
 
 soak: $(VENV)/.dev ## what takes minutes: laws on all examples, long storms, floods and delays, Spark, Debezium, the image
 	$(BIN)/python $(SOAK)
+
+everything: $(VENV)/.dev ## what `make test` and `make soak` run, and no law twice
+	$(BIN)/python -m pytest -n 2 -m "$(BARE) and not hypothesis"
+	$(BIN)/python -m pytest -n 3 -m "kafka or tansu or containers or slow or soak or hypothesis"
 
 FUZZ_SECONDS ?= 3600
 fuzz: $(VENV)/.dev ## made-up records that are wrong in many ways, for an hour: CONTRIBUTING.md says what to do with a finding
