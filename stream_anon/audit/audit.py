@@ -27,13 +27,7 @@ from stream_anon.audit.verdict import CHECKED, TRUSTED, AuditCounts, Kind, Remov
 from stream_anon.audit.windows import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import (
-    BATCH_PATTERN,
-    Certificate,
-    certificate_digest,
-    join_parts,
-    read_part,
-)
+from stream_anon.privacy.certificate import BATCH_PATTERN, Certificate, certificate_digest, join_parts, read_part
 from stream_anon.privacy.policy_document import read_document_part
 
 FILE_TOPIC = "input"  # what certificates of files call their input

@@ -16,7 +16,8 @@ from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.privacy.certificate import Certificate, CertifiedClass, asked_of, individual_of
+from stream_anon.privacy.certificate import Certificate, CertifiedClass
+from stream_anon.privacy.promises import asked_of, individual_of
 
 _SUPPRESSIONS = {str(reason) for reason in Suppression}
 _REJECTIONS = {reason.label for reason in Reason if not reason.is_ignored}

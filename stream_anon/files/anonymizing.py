@@ -25,7 +25,8 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock
-from stream_anon.privacy.certificate import CertificateFrame, certificate_digest, certificate_parts
+from stream_anon.privacy.certificate import certificate_digest
+from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.version import SOFTWARE
 

@@ -9,13 +9,23 @@ them: the engine, and the terms. `stated_by` and `stated_in` give them.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
-from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import Certificate, asked_of, individual_of, terms_of
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.privacy.certificate import (
+    Asked,
+    AskedLevels,
+    AskedShield,
+    AskedSpread,
+    AskedSuppression,
+    Certificate,
+    StatedIndividual,
+    Terms,
+)
 
 SCHEMA_VERSION = 1
 
@@ -42,6 +52,54 @@ def stated_by(policy: Policy) -> dict[str, Any]:
 def stated_in(certificate: Certificate) -> dict[str, Any]:
     """Return what a certificate alone tells: the engine and the terms."""
     return {"engine": certificate.engine, "terms": msgspec.to_builtins(certificate.terms)}
+
+
+def asked_of(policy: Policy) -> Asked:
+    """Return what a policy asks of every class; p_sensitive is distinct_l, which other criteria imply too."""
+    spreads = {
+        name: msgspec.convert(each, AskedSpread, from_attributes=True) for name, each in policy.diversity.items()
+    }
+    return Asked(
+        policy.k,
+        policy.max_share,
+        {name: each.values for name, each in policy.diversity.items() if each.values},
+        {name: spread for name, spread in spreads.items() if spread != AskedSpread()},
+        {a.name: AskedLevels(a.min_level, a.max_level) for a in policy.quasi_identifiers if a.has_levels}
+        or msgspec.UNSET,
+        _suppression(policy),
+        [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
+    )
+
+
+def individual_of(policy: Policy) -> StatedIndividual:
+    """Return whom a policy counts."""
+    if policy.individual == EVERY_RECORD:
+        return StatedIndividual(EVERY_RECORD)
+    path = policy.attribute(policy.individual).path
+    return StatedIndividual(policy.individual, list(path), [str(step) for step in policy.normalize])
+
+
+def terms_of(policy: Policy) -> Terms:
+    """Return the terms of a policy."""
+    nulls = msgspec.json.encode(sorted(policy.null_values))
+    return Terms(
+        policy.window.max_records,
+        policy.window.max_delay,
+        policy.window.max_records_per_individual,
+        "sha256:" + hashlib.sha256(nulls).hexdigest() if policy.null_values else msgspec.UNSET,
+        [attribute.name for attribute in policy.passed if attribute.accept_linkable],
+        policy.engine.seed is not None,
+        policy.window.shortfall.value,
+        policy.window.least_people,
+    )
+
+
+def _suppression(policy: Policy) -> AskedSuppression | msgspec.UnsetType:
+    most = policy.max_suppressed
+    if most is None:
+        return msgspec.UNSET
+    share = most.share if most.records is None else None
+    return AskedSuppression(policy.above_max_suppressed.value, share, most.records)
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:

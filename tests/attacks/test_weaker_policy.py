@@ -13,7 +13,7 @@ from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.operations.starting.rollout import before_of, refuse_weaker
-from stream_anon.privacy.certificate import CertificateFrame, certificate_parts
+from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.attacks.conftest import Measured
 from tests.attacks.town import Person, Service, classes_of, share, town_policy, townspeople

@@ -27,7 +27,8 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, Release, Suppression
-from stream_anon.privacy.certificate import Certificate, CertificateFrame, join_parts, read_part
+from stream_anon.privacy.certificate import Certificate, join_parts, read_part
+from stream_anon.privacy.certifying import CertificateFrame
 
 Record = Mapping[str, Any]
 

@@ -18,7 +18,6 @@ LARGER = {
     "engine/window.py": "one class: the open window and what is admitted to it",
     "microdata/attributes.py": "a kind of attribute each, and all of them short",
     "microdata/policy.py": "the policy and its parts",
-    "privacy/certificate.py": "the format of certificates, written and read side by side",
     "privacy/criteria.py": "what decides about publication stands in one file",
     "service/status/status_board.py": "one class: the state that one page shows",
 }

@@ -26,7 +26,8 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.microdata.schemas.json_schema import released_schema
-from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate, certificate_parts
+from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema
 from stream_anon.settings.loading import parse_settings

@@ -14,13 +14,8 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Codec, Parcel, Place, Publication, Targets
 from stream_anon.ports.publication import BATCH_BYTES, header_of
-from stream_anon.privacy.certificate import (
-    PART_BYTES,
-    CertificateFrame,
-    Delivery,
-    certificate_digest,
-    certificate_parts,
-)
+from stream_anon.privacy.certificate import PART_BYTES, Delivery, certificate_digest
+from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.version import SOFTWARE

@@ -23,8 +23,8 @@ from stream_anon.privacy.certificate import (
     AskedShield,
     AskedSpread,
     Certificate,
-    certificate_parts,
 )
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, read_document_part
 from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 

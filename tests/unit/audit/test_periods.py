@@ -16,7 +16,8 @@ from stream_anon.audit.periods import Periods
 from stream_anon.audit.verdict import Change
 from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
-from stream_anon.privacy.certificate import Certificate, CertifiedRange, certificate_parts
+from stream_anon.privacy.certificate import Certificate, CertifiedRange
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 

@@ -13,7 +13,8 @@ from stream_anon.audit.scope import SLACK, AuditScope, Horizon
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind, Removed, Verdict
 from stream_anon.microdata.release import InputRange
-from stream_anon.privacy.certificate import certificate_digest, certificate_parts
+from stream_anon.privacy.certificate import certificate_digest
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode, kinds

@@ -14,7 +14,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode

@@ -19,7 +19,7 @@ from stream_anon.audit.spreads import Shown, disclosed, faults
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.measures.disclosure import SensitiveColumn, disclosure
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion, Surest
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import Story, encode, kinds
 

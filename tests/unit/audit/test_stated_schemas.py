@@ -18,7 +18,8 @@ from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.microdata.schemas.connect_schema import connect_schema
-from stream_anon.privacy.certificate import certificate_digest, certificate_parts
+from stream_anon.privacy.certificate import certificate_digest
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.support.shapes import shaped_record

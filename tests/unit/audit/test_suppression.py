@@ -13,7 +13,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import Release
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode

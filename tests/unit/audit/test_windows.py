@@ -14,7 +14,7 @@ from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind, Violation
 from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode, kinds
 

@@ -10,7 +10,8 @@ from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
-from stream_anon.privacy.certificate import certificate_digest, certificate_parts
+from stream_anon.privacy.certificate import certificate_digest
+from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people
 from tests.unit.audit.story import Records, kinds
 

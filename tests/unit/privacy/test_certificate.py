@@ -22,13 +22,12 @@ from stream_anon.privacy.certificate import (
     PART_BYTES,
     AskedCloseness,
     AskedSpread,
-    CertificateFrame,
-    asked_of,
     certificate_digest,
-    certificate_parts,
     join_parts,
     read_part,
 )
+from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
+from stream_anon.privacy.promises import asked_of
 from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
 
 

@@ -23,7 +23,7 @@ from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import Records, Story, encode, kinds
 

@@ -18,7 +18,7 @@ from stream_anon.audit.table_rows import CellReader, TypedReader
 from stream_anon.audit.verdict import Verdict
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.support.shapes import shaped_record
 

@@ -16,7 +16,7 @@ from stream_anon.operations.ledger import mirror_reading
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, read_mirror
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.settings.kafka import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker

@@ -20,7 +20,7 @@ from stream_anon.operations.starting import mirror_findings as module
 from stream_anon.operations.starting.mirror_findings import aliases, mirror_findings, unaligned
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.ports.input_topics import InputTopics
-from stream_anon.privacy.certificate import certificate_parts
+from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
 P, Q, COPY = ("people", 0), ("people", 1), ("A.people", 0)

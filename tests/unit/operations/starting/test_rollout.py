@@ -32,17 +32,9 @@ from stream_anon.operations.starting.rollout import (
     rollout_findings,
     weaker_than,
 )
-from stream_anon.privacy.certificate import (
-    SCHEMA_VERSION,
-    Achieved,
-    Certificate,
-    CertifiedClass,
-    asked_of,
-    individual_of,
-    terms_of,
-)
+from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass
 from stream_anon.privacy.policy_document import PolicyDocument
-from stream_anon.privacy.promises import stated_by
+from stream_anon.privacy.promises import asked_of, individual_of, stated_by, terms_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
