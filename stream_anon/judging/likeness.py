@@ -10,7 +10,7 @@ from itertools import islice
 
 import msgspec
 
-MOST_RECORDS = 1_000  # of the sample that are looked at
+MOST_LOOKED_AT = 1_000  # of the sample that are looked at
 _CASE = "A key that differs in upper and lower case only does come. "
 _FLAT = 'A single key with the dots in it does come: declare path: ["one.key"] for it. '
 _NESTED = "A value at these keys, one within the other, does come: declare its path as a list of them. "
@@ -31,7 +31,7 @@ def likeness(values: Iterable[bytes | None], path: Sequence[str]) -> str:
     """
     column = ".".join(path)
     apart = tuple(column.split("."))
-    records = (record for record in map(_object, islice(values, MOST_RECORDS)) if record is not None)
+    records = (record for record in map(_object, islice(values, MOST_LOOKED_AT)) if record is not None)
     found = {keys for record in records for keys in _paths(record, (), len(apart))}
     for words, resembles in (
         (_FLAT, lambda keys: len(keys) < len(path) and ".".join(keys) == column),

@@ -14,7 +14,7 @@ from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.microdata.policy import LearnedOrder, Policy
 from stream_anon.privacy.costs.objective import objective
 
-MOST_RECORDS = 100_000
+MOST_LEARNED_FROM = 100_000
 
 
 def learn_from_file(policy: Policy, sample: str, standard: Format = Format.JSONL) -> tuple[LearnedOrder, int]:
@@ -34,7 +34,7 @@ def learn_from_file(policy: Policy, sample: str, standard: Format = Format.JSONL
     InputError
         If the file cannot be read or has too few valid records.
     """
-    most = min(policy.window.max_records, MOST_RECORDS)
+    most = min(policy.window.max_records, MOST_LEARNED_FROM)
     parts, count = [], 0
     with closing(open_reader(sample, policy, codec_of(policy).decode, standard)) as reader:
         for batch in reader:

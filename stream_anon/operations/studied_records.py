@@ -23,7 +23,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.released_files import released_records
 from stream_anon.operations.samples import SampleSource
 
-MOST_RECORDS = 1_000_000
+MOST_STUDIED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ class OriginalTable:
             If not all records are here, or the release holds more of them.
         """
         if not self.whole:
-            raise InputError(f"{self.source}: holds more than {MOST_RECORDS:,} records, too many to compare")
+            raise InputError(f"{self.source}: holds more than {MOST_STUDIED:,} records, too many to compare")
         suppressed = self.population.rows - released.records
         if suppressed < 0:
             raise InputError(f"{released.source}: holds more records than {self.source}; it is no release of it")
@@ -139,7 +139,7 @@ class LabelBook:
 
 
 def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = None) -> OriginalTable:
-    """Return the records of a source, about `MOST_RECORDS` of a file at the most.
+    """Return the records of a source, about `MOST_STUDIED` of a file at the most.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = No
     InputError
         If it cannot be read or holds no record that fits the policy.
     """
-    sample = source.read(policy, MOST_RECORDS)
+    sample = source.read(policy, MOST_STUDIED)
     sample.require_records()
     batch = sample.batch
     people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)

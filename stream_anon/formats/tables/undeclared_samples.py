@@ -22,7 +22,7 @@ from stream_anon.errors import InputError
 from stream_anon.formats.tables.format_names import DELIMITERS, STANDARD, Format, format_of
 from stream_anon.formats.tables.opening import lines_of, not_utf8, open_records
 
-MOST_RECORDS = 50_000
+MOST_SAMPLED = 50_000
 MOST_FIELDS = 2_000  # with more keys than these, keys are values, such as names of people
 MOST_DEPTH = 16
 NESTED = (None,)  # stands for a list of other things than texts, or for anything else that is no value
@@ -113,7 +113,7 @@ class FieldSample:
     own_names: tuple[str, ...] = ()
 
 
-def read_sample(path: Path, most: int = MOST_RECORDS) -> FieldSample:
+def read_sample(path: Path, most: int = MOST_SAMPLED) -> FieldSample:
     """Return up to `most` records of a CSV, TSV or JSON Lines file, told apart by its suffix.
 
     Raises

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from stream_anon.judging.likeness import MOST_RECORDS, likeness, one_edit_apart
+from stream_anon.judging.likeness import MOST_LOOKED_AT, likeness, one_edit_apart
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_no_key_of_the_sample_is_repeated() -> None:
 
 
 def test_only_the_first_records_are_looked_at() -> None:
-    assert not likeness([b"{}"] * MOST_RECORDS + [b'{"Age": 1}'], ("age",))
+    assert not likeness([b"{}"] * MOST_LOOKED_AT + [b'{"Age": 1}'], ("age",))
 
 
 @pytest.mark.parametrize(

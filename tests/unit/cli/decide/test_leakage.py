@@ -284,7 +284,7 @@ def test_a_file_without_a_record_that_fits_is_refused(tmp_path: Path) -> None:
 def test_of_a_large_file_the_first_records_are_looked_at_and_a_release_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studied_records, "MOST_RECORDS", 4_000)
+    monkeypatch.setattr(studied_records, "MOST_STUDIED", 4_000)
     source = tmp_path / "in.csv"
     rows = [f"p{i},{i % 100},Oslo,1,flu" for i in range(9_000)]
     source.write_text("\n".join(["person,age,home.city,visits,illness", *rows]))
