@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, cast
@@ -23,6 +23,8 @@ import numba
 import numpy as np
 from numba.core import event
 from numba.core.caching import _CacheLocator
+
+from stream_anon.compiled_within import Kernel
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _V = TypeVar("_V", bool, int)
@@ -39,7 +41,7 @@ _ROOMS = (
     "formats/protobuf",
     "formats/registry",
 )
-_SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py")
+_SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py", "compiled*.py")
 
 
 CARRIED = _PACKAGE / "_kernels"
@@ -76,7 +78,7 @@ _SETTINGS.BOUNDSCHECK = _SETTINGS.BOUNDSCHECK or None
 @cache
 def _sources() -> str:
     """Return a digest of every source that may hold a kernel."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256()
     for pattern in _SOURCES:
         for path in sorted(_PACKAGE.glob(pattern)):
             digest.update(path.read_bytes())
@@ -231,20 +233,15 @@ def is_kept() -> bool:
 def _compiled(function: _F, *, within: bool, counted: bool = True, checked: bool = False) -> _F:
     # Nobody calls a kernel from C; a wrapper for that costs a twentieth of the time of a compilation.
     # numba's own tests switch reference counts off in this way; its types know nothing of it.
-    options = {"nogil": True, "forceinline": within, "_nrt": counted, "no_cfunc_wrapper": True}
+    options = {"nopython": True, "nogil": True, "forceinline": within, "_nrt": counted, "no_cfunc_wrapper": True}
+    made = Kernel(function, {**options, "boundscheck": True if checked else None})
     with _ONE_AT_A_TIME:
-        return _kept(function, options | ({"boundscheck": True} if checked else {}))
-
-
-def _kept(function: _F, options: Mapping[str, bool]) -> _F:
-    """Compile a function at its first call, and keep it on disk where a folder can be written."""
-    chosen = _SETTINGS.CACHE_LOCATOR_CLASSES
-    if Path(function.__code__.co_filename).is_relative_to(_PACKAGE):  # and no kernel of a test
-        _SETTINGS.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelFolder.__name__}"
-    compiled = cast("Any", numba.njit)
-    try:
-        return cast("_F", compiled(cache=True, **options)(function))
-    except RuntimeError:  # numba finds no folder that it can write, as on a read-only file system
-        return cast("_F", compiled(**options)(function))
-    finally:
-        _SETTINGS.CACHE_LOCATOR_CLASSES = chosen
+        chosen = _SETTINGS.CACHE_LOCATOR_CLASSES
+        if Path(function.__code__.co_filename).is_relative_to(_PACKAGE):  # and no kernel of a test
+            _SETTINGS.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelFolder.__name__}"
+        try:
+            with suppress(RuntimeError):  # no folder can be written, as on a read-only file system
+                made.enable_caching()
+        finally:
+            _SETTINGS.CACHE_LOCATOR_CLASSES = chosen
+    return cast("_F", made)
