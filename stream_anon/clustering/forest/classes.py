@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.array_copying import copy_to
 from stream_anon.compiled import bare_kernel, kernel
 
 Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """int64[n], all rows class after class; int64[c], where each class ends."""
+Boxes = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""int32[c, q] twice, the least and the greatest code of each class along each attribute."""
 
 
 def sizes_of(ends: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -16,6 +19,32 @@ def sizes_of(ends: NDArray[np.int64]) -> NDArray[np.int64]:
     sizes = ends.copy()
     sizes[1:] -= ends[:-1]
     return sizes
+
+
+@kernel
+def boxes_of(codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Boxes:
+    """Return the boxes of classes; O(m q).
+
+    Parameters
+    ----------
+    codes
+        int32[n, q].
+    rows, ends
+        int64[m] class after class, int64[c] where each ends.
+    """
+    low = np.empty((len(ends), codes.shape[1]), np.int32)
+    high = np.empty_like(low)
+    start = 0
+    for c in range(len(ends)):
+        copy_to(low[c], codes[rows[start]])
+        copy_to(high[c], low[c])
+        for i in range(start + 1, ends[c]):
+            for j in range(codes.shape[1]):
+                code = codes[rows[i], j]
+                low[c, j] = min(low[c, j], code)
+                high[c, j] = max(high[c, j], code)
+        start = ends[c]
+    return low, high
 
 
 @bare_kernel

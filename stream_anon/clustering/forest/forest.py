@@ -24,13 +24,14 @@ from stream_anon.clustering.forest.cost_tables import reordered, tables_first
 from stream_anon.clustering.forest.line.cut_sets import cut
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order import permuted
-from stream_anon.clustering.forest.refining.refine import reach_of, refined, refined_in_rounds, side_by_side
+from stream_anon.clustering.forest.refining.refine import reach_of, refined, side_by_side
 from stream_anon.clustering.forest.refining.refine_sets import refine_sets
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.forest.repairing.groups import Lines, groups_of, lines_of
 from stream_anon.clustering.forest.repairing.peel import peeled
 from stream_anon.clustering.forest.repairing.repair import repaired
+from stream_anon.clustering.forest.rounds import refined_in_rounds
 from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.partitioning import UNKNOWN, Outlook
 from stream_anon.clustering.rules import FREQUENCIES, LISTED, Rules, rules_of
@@ -68,9 +69,9 @@ class Forest(FromScratch):
     book
         The learned order; a window that closes may add to it, for itself and those after it.
     rounds
-        1: neighbours along the forest's line are refined, then those in the key order. More: each round two more
-        classes on either side count as neighbours, and before each further one the classes are cut anew; with
-        other criteria than k they are not, but PEEL goes twice.
+        1: neighbours along the forest's line are refined, then those in the key order. More: in each further round
+        PEEL takes classes apart, and all are cut anew. With other criteria than k they are not, but each round
+        counts two more classes on either side as neighbours, and PEEL goes twice.
     k
         The k for which the window will close; 0 if that is not known, then nothing is prepared.
     """

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.arriving.keyed_rows import Keyed
 from stream_anon.clustering.forest.arriving.laid_line import LaidLine
-from stream_anon.clustering.forest.arriving.late import cheapest_near, draw_boxes
+from stream_anon.clustering.forest.arriving.late import cheapest_near
 from stream_anon.clustering.forest.classes import (
+    boxes_of,
     changed_classes,
     gathered,
     name_owners,
@@ -22,10 +23,11 @@ from stream_anon.clustering.forest.classes import (
     spliced,
 )
 from stream_anon.clustering.forest.line.cut import cut_line
-from stream_anon.clustering.forest.refining.refine import cut_anew, refined, refined_in_rounds, side_by_side
+from stream_anon.clustering.forest.refining.refine import refined_anew, side_by_side
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
+from stream_anon.clustering.forest.rounds import refined_in_rounds
 from stream_anon.clustering.rules import Rules, sizes_alone
 from stream_anon.privacy.costs.model import CostModel
 
@@ -85,8 +87,8 @@ class FormedClasses(NamedTuple):
 
         Late rows make classes larger and hardly ever one more of them: here there are more again.
         """
-        classes = cut_anew(codes, (self.rows, self.ends), along, model, k)
-        classes = refined(codes, classes, (along,), model, sizes_alone(k))
+        classes = side_by_side(self.rows, self.ends, along)
+        classes = refined_anew(codes, classes, model, sizes_alone(k))
         return FormedClasses(self.keyed, *side_by_side(*classes, order), _NOBODY)
 
     def _cheapest(self, codes: NDArray[np.int32], late: Keyed, model: CostModel) -> NDArray[np.int64]:
@@ -96,9 +98,7 @@ class FormedClasses(NamedTuple):
         keyed = self.keyed
         if len(self.loose):  # the class of a neighbour is looked for: those without one stand aside
             keyed = keyed.without(owner >= 0, np.arange(len(codes)))
-        low = np.empty((len(sizes), codes.shape[1]), np.int32)
-        high = np.empty_like(low)
-        draw_boxes(codes, self.rows, self.ends, low, high)
+        low, high = boxes_of(codes, self.rows, self.ends)
         into = np.empty(len(late.rows), np.int64)
         groups = owner[keyed.rows]
         cheapest_near(codes[late.rows], keyed.places_of(late), groups, low, high, sizes, _REACH, model, into)

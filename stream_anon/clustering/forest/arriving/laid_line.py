@@ -153,8 +153,8 @@ def lay_line(codes: NDArray[np.int32], table: KeyTable, model: CostModel) -> Lai
     points, starts = points_of(codes, keyed.rows)
     weights = np.diff(starts)
     merges = np.empty((max(len(points) - 1, 0), 2), np.int32)
-    grow_forest(points, weights, model, CANDIDATES, merges)
-    along = lay_out(points, model, merges)
+    grow_forest((points, points), weights, model, CANDIDATES, merges)
+    along = lay_out((points, points), model, merges)
     sizes = weights[along]
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     point_along = np.repeat(along, sizes)

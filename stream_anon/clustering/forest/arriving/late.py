@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.array_copying import copy_to
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
@@ -89,34 +88,3 @@ def cheapest_near(
             if growth < least:
                 least = growth
                 answer[i] = c
-
-
-@kernel
-def draw_boxes(
-    codes: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-) -> None:
-    """Write the least and greatest code of each class; O(m q).
-
-    Parameters
-    ----------
-    codes
-        int32[n, q].
-    rows, ends
-        int64[m] class after class, int64[c] where each ends.
-    low, high
-        int32[c, q], written.
-    """
-    start = 0
-    for c in range(len(ends)):
-        copy_to(low[c], codes[rows[start]])
-        copy_to(high[c], low[c])
-        for i in range(start + 1, ends[c]):
-            for j in range(codes.shape[1]):
-                code = codes[rows[i], j]
-                low[c, j] = min(low[c, j], code)
-                high[c, j] = max(high[c, j], code)
-        start = ends[c]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.classes import Boxes
 from stream_anon.clustering.forest.cost_tables import box_cost, leading_tables, union_cost
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.model import CostModel
@@ -18,7 +19,7 @@ CANDIDATES = 4
 
 @kernel
 def grow_forest(
-    points: NDArray[np.int32],
+    points: Boxes,
     weights: NDArray[np.int64],
     model: CostModel,
     candidates: int,
@@ -29,25 +30,25 @@ def grow_forest(
     Parameters
     ----------
     points
-        int32[p, q], along the line.
+        int32[p, q] twice, the least and the greatest codes of what stands along the line, points or classes.
     weights
-        int64[p], rows of each point.
+        int64[p], rows of each.
     model
         Cost tables.
     candidates
         How many trees ahead each tree looks.
     merges
-        int32[p - 1, 2], written: (tree that stays, tree that joins it), trees named by their first point.
+        int32[p - 1, 2], written: (tree that stays, tree that joins it), trees named by the first in them.
 
     Notes
     -----
     O(rounds x trees x candidates x q), the trees at least a quarter fewer each round on real data.
     """
-    p, q = points.shape
+    p, q = points[0].shape
     tables = leading_tables(model)
     # The trees stand in the order of the line, the joined ones moved up: what is read together lies together.
-    low = points.copy()
-    high = points.copy()
+    low = points[0].copy()
+    high = points[1].copy()
     name = np.arange(p).astype(np.int32)
     weight = weights.astype(np.float64)
     loss = np.empty(p, np.float64)  # NCP of each tree's box, summed over attributes, times its weight

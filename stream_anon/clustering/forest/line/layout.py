@@ -5,23 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.clustering.forest.classes import Boxes
 from stream_anon.clustering.forest.cost_tables import leading_tables, union_cost
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.model import CostModel
 
 
 @kernel
-def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return all points along the new line; O(p q).
+def lay_out(points: Boxes, model: CostModel, merges: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return all of them along the new line; O(p q).
 
     Parameters
     ----------
     points
-        int32[p, q].
+        int32[p, q] twice, as in `grow_forest`.
     merges
-        int32[p - 1, 2], joins of trees named by their first point, the first of each stays.
+        int32[p - 1, 2], joins of trees named by the first in them, the first of each stays.
     """
-    p = len(points)
+    low, high = points
+    p = len(low)
     tables = leading_tables(model)
     ends = np.empty((p, 2), np.int32)
     links = np.full((p, 2), -1, np.int32)
@@ -42,7 +44,7 @@ def lay_out(points: NDArray[np.int32], model: CostModel, merges: NDArray[np.int3
                     continue
                 x = ends[one, a]
                 y = ends[two, b]
-                total = union_cost(tables, points, points, x, y, least)
+                total = union_cost(tables, low, high, x, y, least)
                 if total < least:
                     least = total
                     near = a

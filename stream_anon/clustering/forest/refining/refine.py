@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.classes import Classes, name_owners, strided
+from stream_anon.clustering.forest.classes import Classes, boxes_of, name_owners, strided
+from stream_anon.clustering.forest.cost_tables import box_cost, leading_tables
 from stream_anon.clustering.forest.line.cut_sets import cut
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
+from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
@@ -95,42 +97,69 @@ def refined(
 
 
 def reach_of(rounds: int) -> int:
-    """Return how far apart classes count as neighbours where REFINE goes so many rounds."""
+    """Return how far apart classes count as neighbours where REFINE goes so many rounds and PEEL joins in."""
     return 2 * rounds - 1
 
 
-def refined_in_rounds(
-    codes: NDArray[np.int32],
-    classes: Classes,
-    lines: Sequence[NDArray[np.int64]],
-    model: CostModel,
-    rules: Rules,
-    rounds: int,
-    *,
-    hurried: bool = False,
-) -> Classes:
-    """Return the classes after so many rounds of REFINE, each but the first after a new cut; sizes decide alone.
+@kernel
+def face_neighbours(
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel
+) -> None:
+    """Put the rows of each class in order: in front those that join the class before more cheaply than the next.
 
-    The more rounds, the further apart two classes may stand that count as neighbours, in all of them: `reach_of`.
-    Arguments are those of `refined`; only a single round can be hurried.
+    Arguments are those of `refined`; rows are changed in place. O(n (k + q)).
     """
-    reach = reach_of(rounds)
-    classes = refined(codes, classes, lines, model, rules, hurried=hurried and rounds == 1, reach=reach)
-    for _ in range(1, rounds):
-        for along in lines:
-            classes = cut_anew(codes, classes, along, model, rules.k)
-            classes = refined(codes, classes, (along,), model, rules, reach=reach)
-    return classes
+    q = codes.shape[1]
+    tables = leading_tables(model)
+    low, high = boxes_of(codes, rows, ends)
+    bottom = np.empty((1, q), np.int32)
+    top = np.empty((1, q), np.int32)
+    longest = 0
+    start = 0
+    for end in ends:
+        longest = max(longest, end - start)
+        start = end
+    lean = np.empty(longest, np.float64)  # how much dearer the class before is for each row than the next
+    places = np.empty(longest, np.int64)
+    former = np.empty(longest, np.int64)
+    start = 0
+    for c in range(len(ends)):
+        m = ends[c] - start
+        for i in range(m):
+            former[i] = rows[start + i]
+            lean[i] = 0.0
+        for way in range(-1, 2, 2):
+            other = c + way
+            if other < 0 or other == len(ends):
+                continue
+            for i in range(m):
+                for j in range(q):
+                    code = codes[former[i], j]
+                    bottom[0, j] = min(low[other, j], code)
+                    top[0, j] = max(high[other, j], code)
+                lean[i] -= way * box_cost(tables, bottom, top, 0)
+        sort_places(lean, places[:m])
+        for i in range(m):
+            rows[start + i] = former[places[i]]
+        start = ends[c]
 
 
-def cut_anew(
-    codes: NDArray[np.int32], classes: Classes, along: NDArray[np.int64], model: CostModel, k: int
-) -> Classes:
-    """Return the classes of the best cut through all rows as the classes of k to 2k - 1 stand side by side.
+def cut_anew(codes: NDArray[np.int32], classes: Classes, model: CostModel, k: int) -> Classes:
+    """Return the classes of the best cut through all rows, as the classes of k and more stand side by side.
 
-    Every end of a class is still there to be chosen, so the loss does not grow; and where many classes are a little
-    larger than they must be, there is one more of them afterwards. Arguments are those of `refined`.
+    The rows of a class are put in order before, so that a neighbour takes those first that suit it best. Every end
+    of a class is still there to be chosen, so the loss does not grow; and where many classes are a little larger
+    than they must be, there is one more of them afterwards. Arguments are those of `refined`.
     """
-    rows, _ = side_by_side(*classes, along)
-    n = len(rows)
+    rows, ends = classes
+    rows, n = rows.copy(), len(rows)
+    face_neighbours(codes, rows, ends, model)
     return rows, cut(codes[rows], np.arange(n), np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
+
+
+def refined_anew(codes: NDArray[np.int32], classes: Classes, model: CostModel, rules: Rules) -> Classes:
+    """Return the classes after CUT, RESPLIT and SWAP as they stand side by side; sizes decide alone."""
+    rows, ends = cut_anew(codes, classes, model, rules.k)
+    resplit_pass(codes, rows, ends, model, rules)
+    swap_pass(codes, rows, ends, model, rules)
+    return rows, ends

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.forest.classes import (
+    boxes_of,
     changed_classes,
     gathered,
     name_owners,
@@ -39,6 +40,15 @@ def test_every_row_has_its_owner_and_every_class_its_size(classes: list[list[int
     name_owners(np.concatenate(classes), ends, owner)
     assert sizes_of(ends).tolist() == [len(rows) for rows in classes]
     assert all(owner[row] == number for number, rows in enumerate(classes) for row in rows)
+
+
+@given(_classes(), st.integers(1, 3), st.integers(0, 99))
+def test_a_box_holds_exactly_the_codes_of_its_class(classes: list[list[int]], q: int, seed: int) -> None:
+    ends = _ends(classes)
+    codes = np.random.default_rng(seed).integers(0, 9, (ends[-1], q), np.int32)
+    low, high = boxes_of(codes, np.concatenate(classes), ends)
+    assert low.tolist() == [codes[members].min(axis=0).tolist() for members in classes]
+    assert high.tolist() == [codes[members].max(axis=0).tolist() for members in classes]
 
 
 @given(st.lists(st.integers(0, 99), max_size=12), st.lists(st.integers(0, 12), max_size=6))

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.clustering.forest.arriving.late import cheapest_near, draw_boxes, key_places
+from stream_anon.clustering.forest.arriving.late import cheapest_near, key_places
+from stream_anon.clustering.forest.classes import boxes_of
 from stream_anon.privacy.costs.cost import interval_cost
 from tests.support.effort import examples
 from tests.support.tables import Table, tables
@@ -38,25 +39,13 @@ def _classes(table: Table, data: st.DataObject) -> tuple[np.ndarray, np.ndarray,
     return rows, np.array(ends, np.int64), [rows[a:b].tolist() for a, b in zip(starts, ends, strict=True)]
 
 
-@examples(50)
-@given(table=tables().filter(lambda table: len(table.rows) > 0), data=st.data())
-def test_a_box_holds_exactly_the_codes_of_its_class(table: Table, data: st.DataObject) -> None:
-    codes = np.ascontiguousarray(table.rows.codes.T)
-    rows, ends, classes = _classes(table, data)
-    low, high = np.empty((2, len(classes), codes.shape[1]), np.int32)
-    draw_boxes(codes, rows, ends, low, high)
-    assert low.tolist() == [codes[members].min(axis=0).tolist() for members in classes]
-    assert high.tolist() == [codes[members].max(axis=0).tolist() for members in classes]
-
-
 @examples(100)
 @given(table=tables().filter(lambda table: len(table.rows) > 1), data=st.data())
 def test_a_late_row_joins_the_cheapest_class_nearby(table: Table, data: st.DataObject) -> None:
     codes = np.ascontiguousarray(table.rows.codes.T)
     n = len(codes)
     rows, ends, classes = _classes(table, data)
-    low, high = np.empty((2, len(classes), codes.shape[1]), np.int32)
-    draw_boxes(codes, rows, ends, low, high)
+    low, high = boxes_of(codes, rows, ends)
     owner = {row: c for c, members in enumerate(classes) for row in members}
     along = data.draw(st.permutations(range(n)))
     groups = np.array([owner[row] for row in along], np.int64)

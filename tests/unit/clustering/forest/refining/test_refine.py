@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.refining.refine import cut_anew, refined, refined_in_rounds, side_by_side
+from stream_anon.clustering.forest.refining.refine import (
+    cut_anew,
+    face_neighbours,
+    refined,
+    refined_anew,
+    side_by_side,
+)
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.rules import rules_of, sizes_alone
 from stream_anon.microdata.attributes import QuasiIdentifier
@@ -37,8 +43,9 @@ def loss(codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int
 def drawn(n: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return classes of K to 2 K - 1 rows, and a line."""
     draws = np.random.default_rng(seed)
-    sizes = np.full(n // K, K)
-    sizes[: n % K] += 1
+    count = n // K
+    sizes = np.full(count, n // count)
+    sizes[: n % count] += 1
     return draws.permutation(n), np.cumsum(sizes), draws.permutation(n)
 
 
@@ -61,10 +68,10 @@ def test_cutting_anew_and_refining_lose_no_more_and_leave_k_rows_in_each_class(t
     rows, ends, along = drawn(n, seed)
     kept = rows.copy(), ends.copy()
     for classes in (
-        cut_anew(codes, (rows, ends), along, model, K),
+        cut_anew(codes, (rows, ends), model, K),
+        refined_anew(codes, (rows, ends), model, sizes_alone(K)),
         refined(codes, (rows, ends), (along, rows), model, sizes_alone(K)),
         refined(codes, (rows, ends), (along, rows), model, sizes_alone(K), hurried=True),
-        refined_in_rounds(codes, (rows, ends), (along, rows), model, sizes_alone(K), 2),
     ):
         assert sorted(classes[0].tolist()) == list(range(n))
         assert min(map(len, parts(*classes))) >= K
@@ -78,8 +85,33 @@ def test_rows_to_spare_in_all_classes_make_a_class_of_their_own() -> None:
     n = 4 * (K + 1)
     model = cost_model((QuasiIdentifier("a", NUMBER),))
     codes = np.arange(n, dtype=np.int32)[:, None]
-    _, ends = cut_anew(codes, (np.arange(n), np.arange(K + 1, n + 1, K + 1)), np.arange(n), model, K)
+    # Whatever the order of a class's rows was: each neighbour takes those that suit it.
+    rows = np.random.default_rng(0).permuted(np.arange(n).reshape(4, K + 1), axis=1).ravel()
+    rows, ends = cut_anew(codes, (rows, np.arange(K + 1, n + 1, K + 1)), model, K)
     assert len(ends) == 5
+    assert loss(codes, rows, ends, model) <= loss(codes, np.arange(n), ends, model)
+
+
+@given(tables(), st.integers(0, 99))
+def test_rows_stand_by_how_much_cheaper_they_join_the_class_before_than_the_next(table: Table, seed: int) -> None:
+    codes, model = np.ascontiguousarray(table.rows.codes.T), table.model
+    if len(codes) < 2 * K:
+        return
+    rows, ends, _ = drawn(len(codes), seed)
+    before = parts(rows, ends)
+
+    def joined(c: int, row: int) -> float:
+        if not 0 <= c < len(before):
+            return 0.0
+        both = codes[[*before[c], row]]
+        edges = zip(both.min(0).tolist(), both.max(0).tolist(), strict=True)
+        return sum(interval_cost(model, j, *edge) for j, edge in enumerate(edges))
+
+    face_neighbours(codes, rows, ends, model)
+    for c, members in enumerate(parts(rows, ends)):
+        assert sorted(members) == sorted(before[c])
+        lean = [joined(c - 1, row) - joined(c + 1, row) for row in members]
+        assert np.all(np.diff(lean) >= -1e-6)
 
 
 @given(tables(), st.integers(0, 99))
