@@ -12,7 +12,7 @@ from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
-from stream_anon.files.neighbours.large_table import LargeTable
+from stream_anon.files.neighbours.large_table import LargeTable, needs_one_window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
@@ -48,6 +48,11 @@ def anonymization_of(
             return Anonymization(policy, accept_risks=accept_risks, key=key)
         return LargeTable(whole(policy), accept_risks=accept_risks, key=key)
     return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks, key=key)
+
+
+def takes_neighbours(policy: Policy, *, keyed: bool) -> bool:
+    """Return whether a policy's table may be released in windows of neighbours."""
+    return policy.method is None and policy.engine.name != "k-forest" and not needs_one_window(policy, keyed=keyed)
 
 
 def whole(policy: Policy) -> Policy:

@@ -28,7 +28,7 @@ from stream_anon.files.neighbours.scattered import Heap
 from stream_anon.files.neighbours.table_on_disk import TableOnDisk
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import EVERY_RECORD, MOST_RECORDS, LearnedOrder, Policy
-from stream_anon.microdata.release import Classes, Release, release_without_window
+from stream_anon.microdata.release import Release, release_without_window
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
 
@@ -36,6 +36,33 @@ _SHARE = 0.5  # of the free memory, for one window
 _TIMES = 8  # what a row takes while its window closes, against its bytes on the disk: 7 were measured
 _ENOUGH = 1000  # rows whose bytes tell those of others
 _LEARNED = 100_000  # rows that the line is learned from
+
+
+class Room:
+    """How many rows one window may have in half of the memory that is free now, as far as rows have told.
+
+    The batch with the largest rows tells; a few rows do not.
+
+    Attributes
+    ----------
+    rows
+        As many as a policy allows before enough rows have come.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._least = policy.crowd * 20
+        self._memory = free_memory()
+        self._unmeasured: list[CodedBatch] = []
+        self.rows = MOST_RECORDS
+
+    def measure(self, batch: CodedBatch) -> None:
+        """Lower the number of rows if those that came last are larger than others."""
+        if len(batch):
+            self._unmeasured.append(batch)
+        if sum(map(len, self._unmeasured)) >= _ENOUGH:
+            fit = rows_that_fit(CodedBatch.concatenate(self._unmeasured), self._memory)
+            self.rows = min(self.rows, max(fit, self._least))
+            self._unmeasured = []
 
 
 def rows_that_fit(batch: CodedBatch, memory: int) -> int:
@@ -91,10 +118,8 @@ class LargeTable(Anonymization):
         super().__init__(policy, accept_risks=accept_risks, key=key)
         self._key = key
         self._fit = MOST_RECORDS if fit is None else fit
-        self._measures = fit is None
-        self._memory = free_memory()
+        self._room = Room(policy) if fit is None else None
         self._held: list[CodedBatch] = []
-        self._unmeasured: list[CodedBatch] = []
         self._count = 0
         self._table: TableOnDisk | None = None
         self._people = Numbering(policy.window.max_records_per_individual)
@@ -111,8 +136,9 @@ class LargeTable(Anonymization):
             self._tally.add(batch)
         self._held.append(batch)
         self._count += len(batch)
-        if self._measures and len(batch):
-            self._measure(batch)
+        if self._room is not None:
+            self._room.measure(batch)
+            self._fit = self._room.rows
         if self._count > self._fit:
             self._spill()
         yield from ()
@@ -126,14 +152,6 @@ class LargeTable(Anonymization):
             return
         self._spill()
         yield self._of_neighbours(self._table)
-
-    def _measure(self, batch: CodedBatch) -> None:
-        """Lower how many rows fit if those that came last are larger than others; a few rows do not tell."""
-        self._unmeasured.append(batch)
-        if sum(map(len, self._unmeasured)) >= _ENOUGH:
-            fit = rows_that_fit(CodedBatch.concatenate(self._unmeasured), self._memory)
-            self._fit = min(self._fit, max(fit, self._policy.crowd * 20))
-            self._unmeasured = []
 
     # -- a table that does not fit ---------------------------------------------------------------------------
 
@@ -158,7 +176,7 @@ class LargeTable(Anonymization):
                 f"memory does not hold the table as one window, which it must be for {needed}: give more memory, "
                 "or take windows in the order of the input (--by-arrival)"
             )
-        self._measures = False
+        self._room = None
         return TableOnDisk(self._policy, line_of(self._policy, batch))
 
     def _of_neighbours(self, table: TableOnDisk) -> CertifiedRelease:
@@ -166,7 +184,7 @@ class LargeTable(Anonymization):
         count = max(2, ceil(2 * len(table) / self._fit))
         united, scattered = table.release(count, count)
         release = united.release(table.untaken, self._policy)
-        heaps = heaps_of(scattered.heaps(), release.classes) if release.released else iter(())
+        heaps = heaps_of(scattered.heaps(), release)
         return self._certificate(release, self._clock.monotonic() - start, heaps)
 
 
@@ -180,9 +198,10 @@ def line_of(policy: Policy, batch: CodedBatch) -> LearnedOrder:
     return learned_from(codes, own, objective(own, engine.loss, engine.labels), policy.crowd, engine.seed or 0)
 
 
-def heaps_of(heaps: Iterable[Heap], classes: Classes) -> Iterator[Release]:
-    """Yield the released rows of a table as releases, in the order that they have."""
-    for heap in heaps:
+def heaps_of(heaps: Iterable[tuple[int, Heap]], table: Release) -> Iterator[Release]:
+    """Yield the released rows of a table as releases, in the order that they have; none if it is suppressed."""
+    classes = table.classes
+    for _, heap in heaps if table.released else ():
         used, own = np.unique(heap.classes, return_inverse=True)
         order = np.arange(len(own), dtype=np.int64)
         yield release_without_window(classes.take(used.astype(np.int64)), own.astype(np.int32), heap.payload, order)
