@@ -97,20 +97,16 @@ class CsvRows:
         bad: list[tuple[int, Reason]] = []
         good: list[Row] = []
         for number, row in enumerate(rows):
-            reason = self._reason(row)
-            if row is None or reason is not None:
-                bad.append((number, reason or Reason.TOO_LARGE))
+            if row is None:
+                bad.append((number, Reason.TOO_LARGE))
+            elif len(row) != self._width:
+                bad.append((number, Reason.MALFORMED))
+            elif self._text.damaged and ESCAPED.search("".join(row)):
+                bad.append((number, Reason.NOT_UTF8))
             else:
                 fit.append(number)
                 good.append(row)
         return Stretch(list(zip(*good, strict=True)) or [()] * self._width, fit, lines, bad)
-
-    def _reason(self, row: Row | None) -> Reason | None:
-        if row is None:
-            return Reason.TOO_LARGE
-        if len(row) != self._width:
-            return Reason.MALFORMED
-        return Reason.NOT_UTF8 if self._text.damaged and ESCAPED.search("".join(row)) else None
 
     def _of_one_line(self, texts: list[str]) -> tuple[Sequence[Row], Sequence[int]] | None:
         """Return the rows of lines if each of them is a row; None if one is not, or may not be."""
