@@ -25,10 +25,10 @@ from stream_anon.demo.clinic import visits
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.neighbours.ranges import Ranges
-from stream_anon.files.whole_table import whole
 from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.one_table import whole
 from tests.support.data import ROOT
 from tests.support.modules import module_of
 from tests.support.policies import people, write_json_lines, write_policy

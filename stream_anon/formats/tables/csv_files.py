@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -177,13 +177,13 @@ class CsvWriter:
         through = iter(columns_of(release.payload, release.order, len(self._policy.passed)))
         for attribute in self._policy.published:
             if isinstance(attribute, QuasiIdentifier):
-                texts = list(map(_cell, next(quasi)))
+                texts = _cells_of(next(quasi))
                 columns.append(map(texts.__getitem__, classes))
             else:
                 values, places = next(through)
-                texts = list(map(_cell, values))
+                texts = _cells_of(values)
                 columns.append(map(texts.__getitem__, places.tolist()))
-            if any("\r" in text for text in texts):
+            if "\r" in "".join(texts):
                 writer = self._quoting
         writer.writerows(zip(*columns, strict=True))
         self._text.flush()
@@ -194,6 +194,10 @@ class CsvWriter:
             self._text.close()
         else:
             self._text.detach()
+
+
+def _cells_of(values: Iterable[Published]) -> list[str]:
+    return [value if type(value) is str else _cell(value) for value in values]
 
 
 def _cell(value: Published) -> str:

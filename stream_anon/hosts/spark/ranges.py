@@ -28,12 +28,12 @@ from stream_anon.conditions import Condition
 from stream_anon.errors import InputError
 from stream_anon.files.incoming import Incoming
 from stream_anon.files.neighbours.ranges import JoinedRanges, RangeFolder, Ranges
-from stream_anon.files.whole_table import whole
 from stream_anon.formats.tables.format_names import Format, as_written
 from stream_anon.hosts.release_folder import move
 from stream_anon.hosts.spark.columns import numbered, task_number
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.keys import keyed_by
+from stream_anon.microdata.one_table import whole
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _RANGE, _PERSON, _OVER = "range", "person", "over"

@@ -19,9 +19,9 @@ from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
 from stream_anon.files.neighbours import ranges as module
 from stream_anon.files.neighbours.large_table import line_of
 from stream_anon.files.neighbours.ranges import JoinedRanges, RangeFolder, Ranges
-from stream_anon.files.whole_table import whole
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.one_table import whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.policy_file import load_policy
 from tests.support.effort import examples
