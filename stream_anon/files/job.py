@@ -172,6 +172,8 @@ class FileJob:
         What draws follow from, so that the same file is released the same way; without it each run draws anew.
     by_arrival
         Whether windows close by count, as in a stream; see `anonymization_of`.
+    anonymization
+        What makes the releases, instead of what follows from policy, holder, key and `by_arrival`.
     """
 
     policy: Policy
@@ -185,6 +187,7 @@ class FileJob:
     judging: Judging = field(default_factory=Judging)
     key: DrawsKey | None = None
     by_arrival: bool = False
+    anonymization: Anonymization | None = None
 
     def __post_init__(self) -> None:
         names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
@@ -211,11 +214,12 @@ class FileJob:
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
     def _anonymization(self, policy: Policy) -> Anonymization:
+        if self.anonymization is not None:
+            return self.anonymization
         if policy.method is None:
             compile_in_two(warm_up_first_half, warm_up_second_half, policy)
-        return anonymization_of(
-            policy, self.holder, self.judging.accept_risks, self.key, by_arrival=self.by_arrival
-        )
+        accepted = self.judging.accept_risks
+        return anonymization_of(policy, self.holder, accepted, self.key, by_arrival=self.by_arrival)
 
     def _judge(self, anonymization: Anonymization, output: NewFile) -> None:
         """Raise Refused if the records that came so far must not be released."""
@@ -264,8 +268,7 @@ class FileJob:
                 if proof is not None:
                     proof.file.writelines(part + b"\n" for part in anonymization.document.parts())
                 try:
-                    batches = _batches(reader, told, progress)
-                    for certified in self._releases(anonymization, batches, output):
+                    for certified in self._releases(anonymization, _batches(reader, told, progress), output):
                         report.add(certified)
                         for release in certified.written():
                             writer.write(release)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
@@ -12,14 +11,13 @@ from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
-from stream_anon.files.neighbours.large_table import LargeTable
+from stream_anon.files.neighbours.large_table import LargeTable, needs_one_window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.one_table import becomes_one, whole
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.ports import Clock
 from stream_anon.recoding.recoders.recoder import Holder
-
-_A_DAY = 86_400.0
 
 
 def anonymization_of(
@@ -44,15 +42,15 @@ def anonymization_of(
         Whether an engine closes a window whenever `window.max_records` have come. A method never does.
     """
     if policy.method is None:
-        if by_arrival or policy.engine.name == "k-forest":
+        if by_arrival or not becomes_one(policy):
             return Anonymization(policy, accept_risks=accept_risks, key=key)
         return LargeTable(whole(policy), accept_risks=accept_risks, key=key)
     return TableAnonymization(policy, policy.method, holder=holder, accept_risks=accept_risks, key=key)
 
 
-def whole(policy: Policy) -> Policy:
-    """Return a policy under which a file is one window."""
-    return replace(policy, window=replace(policy.window, max_records=MOST_RECORDS, max_delay=_A_DAY))
+def takes_neighbours(policy: Policy, *, keyed: bool) -> bool:
+    """Return whether a policy's table may be released in windows of neighbours."""
+    return becomes_one(policy) and not needs_one_window(policy, keyed=keyed)
 
 
 class TableAnonymization(Anonymization):

@@ -18,6 +18,7 @@ from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
+from stream_anon.files.neighbours.ranges import JoinedRanges
 from stream_anon.formats.tables.arrow.installed import require_narwhals
 from stream_anon.formats.tables.format_names import check_typed_columns
 from stream_anon.formats.tables.new_files import write_whole
@@ -165,7 +166,8 @@ class ReleaseFolder:
         name
             Of letters, digits and `=%._-`, such as `batch=00000012`.
         records
-            Records or a frame; see `Anonymizer.add`. They are read only if the release is not there.
+            Records or a frame, see `Anonymizer.add`, or the ranges of a table. They are read only if the release is
+            not there.
 
         Raises
         ------
@@ -181,7 +183,7 @@ class ReleaseFolder:
         try:
             with self._new_folder(name) as made:
                 self._make(made, records)
-                _move(made, self._made / name)
+                move(made, self._made / name)
             found = self.stored(name)
         except OSError as error:
             raise InputError(f"{self._path / name}: cannot be written ({error.strerror})") from None
@@ -211,7 +213,7 @@ class ReleaseFolder:
                 for path in (made / RECORDS, made):
                     os.utime(path, (int(path.stat().st_mtime),) * 2)
                     keep(path)
-                _move(made, shown)
+                move(made, shown)
         keep(self._path)
         return shown
 
@@ -232,15 +234,17 @@ class ReleaseFolder:
 
     def _make(self, folder: Path, records: Any) -> None:
         """Write all files of a release."""
+        ranges = records if isinstance(records, JoinedRanges) else None
         report = FileJob(
             self._policy,
-            IncomingReader(self._policy, records),
+            IncomingReader(self._policy, records) if ranges is None else ranges.reader(),
             str(folder / RECORDS),
             folder / CERTIFICATES,
             folder / REJECTS,
             _ANY,
             judging=Judging(self._accepted, When.NEVER if self._is_judged() else When.IF_RELEASED, OF_CALL),
             key=self._key,
+            anonymization=ranges,
         ).run(lambda _: None)
         if report.refusal:
             raise Refused(report.refusal)
@@ -263,7 +267,7 @@ def _report_of(private: Path) -> Mapping[str, Any]:
     return found
 
 
-def _move(made: Path, final: Path) -> None:
+def move(made: Path, final: Path) -> None:
     """Rename a folder, unless another of that name has been quicker."""
     try:
         made.rename(final)

@@ -22,6 +22,8 @@ from stream_anon.judging.tally import RareValues, Tally
 from stream_anon.measures.disclosure import disclosed_by
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.diversity import Disclosure
+from stream_anon.microdata.one_table import becomes_one
+from stream_anon.microdata.one_table import whole as as_one_window
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 
@@ -136,7 +138,7 @@ def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[b
     """Return what all records of a table tell about its release; see `study`.
 
     All of them are counted. The forecast and people who are singled out are of the first ones, as many as a sample
-    has. A policy that names a method has no windows, and no forecast.
+    has: these become one table, as all of them will, which loses less. A policy with a method has no forecast.
 
     Parameters
     ----------
@@ -153,7 +155,10 @@ def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[b
     batch = CodedBatch.concatenate(first)
     windows: list[Outcome] = []
     if len(batch) and policy.method is None:
-        windows, _ = released_by(policy, batch, np.zeros(len(batch)), rest=whole)
+        one = becomes_one(policy)
+        windows, _ = released_by(
+            as_one_window(policy) if one else policy, batch, np.zeros(len(batch)), rest=whole or one
+        )
     return seen.study(batch, windows, bool(windows), texts, 0.0, whole=True)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,20 @@ from stream_anon.compiled import checked_inlined, checked_kernel
 # Drawn anew for each process, as the interpreter draws the key of its own hashes. An argument of every kernel:
 # what a kernel sees as a constant is written to the disk with it.
 PROCESS_KEY = np.array([hash("stream_anon: first half"), hash("stream_anon: second half")], np.int64)
+
+
+@contextmanager
+def keyed_by(key: Sequence[int]) -> Iterator[None]:
+    """Give equal texts equal keys in all processes that share a secret of two numbers of 64 bits, for a while.
+
+    Nothing that was keyed outside may be compared with what is keyed meanwhile. Not for several threads.
+    """
+    own = PROCESS_KEY.copy()
+    PROCESS_KEY[:] = key
+    try:
+        yield
+    finally:
+        PROCESS_KEY[:] = own
 
 
 PADDING = bytes(8)  # behind a text of which words are read

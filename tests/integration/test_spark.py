@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -14,14 +15,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from stream_anon import Policy, anonymize_frame
 from stream_anon.demo.clinic import visits
 from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.files.incoming import IncomingReader
+from stream_anon.files.neighbours.ranges import Ranges
 from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.one_table import whole
 from tests.support.data import ROOT
 from tests.support.modules import module_of
 from tests.support.policies import people, write_json_lines, write_policy
@@ -33,6 +40,10 @@ pytestmark = [
 ]
 sql = pytest.importorskip("pyspark.sql")
 spark_host = pytest.importorskip("stream_anon.hosts.spark")
+dataframes, groups_of, ranges_of, columns_of = (
+    importlib.import_module(f"stream_anon.hosts.spark.{name}")
+    for name in ("dataframes", "groups", "ranges", "columns")
+)
 
 SCHEMA = "person string, age int, home struct<city: string>, visits int, illness string, undeclared string"
 SEEDED: dict[str, Any] = {"engine": {"name": "mondrian", "seed": 1}, "window": {"max_records": 1000}}
@@ -196,7 +207,7 @@ def test_each_group_is_a_release_of_its_own_and_holds_all_of_an_individual(
     if dotted:
         city = sql.functions.col("home.city").alias("home.city")
         frame = frame.select("person", "age", city, "visits", "illness", "undeclared")
-    made = spark_host.release_dataframe(frame, Policy.load(path), tmp_path / "released", groups=3)
+    made = spark_host.release_dataframe(frame, Policy.load(path), tmp_path / "released", groups=3, by_chance=True)
     assert [one.private.name for one in made] == ["part=00000", "part=00001", "part=00002"]
     assert sum(one.records_in for one in made) == 600
     assert min(one.records_in for one in made) > 100
@@ -209,7 +220,7 @@ def test_equal_records_go_to_one_group_where_each_is_a_person(spark: Any, tmp_pa
     path = write_policy(tmp_path, **SEEDED, privacy={"individual": "every-record"})
     frame = table_of(spark, tmp_path)
     both = frame.union(frame)
-    made = spark_host.release_dataframe(both, Policy.load(path), tmp_path / "released", groups=2)
+    made = spark_host.release_dataframe(both, Policy.load(path), tmp_path / "released", groups=2, by_chance=True)
     assert [one.records_in % 2 for one in made] == [0, 0]
     assert all(audited(path, one) for one in made)
 
@@ -217,13 +228,13 @@ def test_equal_records_go_to_one_group_where_each_is_a_person(spark: Any, tmp_pa
 def test_the_number_of_a_group_tells_nothing_of_who_is_in_it(spark: Any, tmp_path: Path) -> None:
     # An outsider who knows an id and how Spark hashes finds no record's group; nor does he by dealing as we do.
     policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path)
-    columns = spark_host._together(frame, policy)
+    columns = columns_of.together(frame, policy)
     part = sql.functions.spark_partition_id().alias("part")
     guesses = [
         frame.repartition(8, *columns).select("visits", part).collect(),
-        frame.repartition(8, spark_host._dealt_by(columns)).select("visits", part).collect(),
+        frame.repartition(8, groups_of.dealt_by(columns)).select("visits", part).collect(),
     ]
-    dealt = frame.repartition(8, spark_host._dealt_by(columns))
+    dealt = frame.repartition(8, groups_of.dealt_by(columns))
     found = dealt.select("visits", part).collect()
     assert sorted(found) == sorted(dealt.select("visits", part).collect())  # computed again, it deals alike
     for guess in guesses:
@@ -233,7 +244,7 @@ def test_the_number_of_a_group_tells_nothing_of_who_is_in_it(spark: Any, tmp_pat
 
 def test_more_groups_than_people_leave_empty_releases(spark: Any, tmp_path: Path) -> None:
     policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path, 3)
-    accepted = {"groups": 8, "accept_risks": ["rare-values"]}
+    accepted = {"groups": 8, "accept_risks": ["rare-values"], "by_chance": True}
     made = spark_host.release_dataframe(frame, policy, tmp_path / "released", **accepted)
     assert len(made) == 8
     assert sum(one.records_in for one in made) == 3
@@ -257,7 +268,7 @@ def test_a_table_that_a_condition_forbids_leaves_no_folder_unless_somebody_accep
 def test_each_part_is_judged_by_itself_if_the_sample_holds_fewer_people_than_k(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_host, "sampled_by", lambda _: 2)
+    monkeypatch.setattr(dataframes, "sampled_by", lambda _: 2)
     policy = Policy.load(write_policy(tmp_path, **SEEDED))
     rare = table_of(spark, tmp_path).withColumn("visits", sql.functions.monotonically_increasing_id())
     with pytest.raises(Exception, match=r"rare-values: attributes\.visits"):
@@ -269,7 +280,7 @@ def test_a_value_that_is_rare_in_each_group_and_common_in_the_table_is_released(
     # 100 values of four people each: in four groups most of them are held by one or two people of a group.
     policy, number = Policy.load(write_policy(tmp_path, **SEEDED)), sql.functions.monotonically_increasing_id()
     frame = table_of(spark, tmp_path).withColumn("visits", number % 100)
-    made = spark_host.release_dataframe(frame, policy, tmp_path / "released", groups=4)
+    made = spark_host.release_dataframe(frame, policy, tmp_path / "released", groups=4, by_chance=True)
     assert sum(one.records_in for one in made) == 400
 
 
@@ -316,7 +327,7 @@ def test_parts_that_the_driver_does_not_see_make_no_release(
 
 def test_a_task_that_is_late_makes_no_folder_anew(tmp_path: Path) -> None:
     policy = Policy.load(write_policy(tmp_path, **SEEDED))
-    late = spark_host._task(tmp_path / "gone" / "parts", policy, "origin", ["person"])
+    late = groups_of.GroupTask(tmp_path / "gone" / "parts", policy, "origin", ["person"])
     with pytest.raises(InputError, match="is not there"):
         next(late(iter([])))
     assert not (tmp_path / "gone").exists()
@@ -406,3 +417,106 @@ def test_by_a_key_the_same_rows_are_dealt_and_released_alike(spark: Any, tmp_pat
         found.append([rows_of(one.records) for one in made])
     assert found[0] == found[1]
     assert all(len(rows) > 0 for rows in found[0])
+
+
+def many(spark: Any, folder: Path, count: int = 3000, each: int = 1, parts: int = 4) -> Any:
+    """Return a DataFrame of people, whose `visits` number them."""
+    records = [{**one, "visits": place} for place, one in enumerate(people(count, each=each))]
+    frame = spark.read.schema(SCHEMA).json(str(write_json_lines(folder / "in.jsonl", records)))
+    return frame.repartition(parts, "visits")
+
+
+NUMBERED: dict[str, Any] = {
+    "attributes": {"visits": {"role": "insensitive", "type": "integer", "accept_linkable": True}}
+}
+
+
+@pytest.mark.parametrize("by_identity", [True, False], ids=["Spark 4.1", "Spark 4.0"])
+def test_ranges_are_one_release_in_which_limits_count_over_the_whole_table(
+    spark: Any, tmp_path: Path, by_identity: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not by_identity:
+        monkeypatch.delattr(sql.classic.dataframe.DataFrame, "repartitionById", raising=False)
+        monkeypatch.delattr(sql.DataFrame, "repartitionById", raising=False)
+    path = write_policy(tmp_path, **SEEDED | {"window": {"max_records_per_individual": 2}}, **NUMBERED)
+    frame = many(spark, tmp_path, each=3)
+    lost = frame.withColumn("age", sql.functions.expr("if(visits % 100 = 7, 1000, age)"))
+    (made,) = spark_host.release_dataframe(
+        lost, Policy.load(path), tmp_path / "released", groups=3, accept_risks=["rare-values"]
+    )
+    assert made.records.parent.name == "part=00000"
+    assert made.report["rejected"] == {"out-of-range": 30}
+    assert made.report["suppressed"]["over-limit"] == 1000 - 30
+    assert (made.records_in, made.released) == (3000, 2000)
+    assert made.private.joinpath("rejects.jsonl").read_bytes().count(b"\n") == 30
+    assert audited(path, made)
+    rows = pq.ParquetFile(made.records).read().to_pylist()
+    assert max(Counter(row["visits"] // 3 for row in rows).values()) == 2
+    assert len({row["visits"] for row in rows}) == 2000
+
+
+def test_a_table_in_ranges_loses_less_than_dealt_by_chance_and_stands_in_random_order(
+    spark: Any, tmp_path: Path
+) -> None:
+    path = write_policy(tmp_path, **NUMBERED)
+    policy, frame, found = Policy.load(path), many(spark, tmp_path), {}
+    for by_chance in (False, True):
+        made = spark_host.release_dataframe(
+            frame, policy, tmp_path / str(by_chance), groups=6, by_chance=by_chance, accept_risks=["rare-values"]
+        )
+        assert all(audited(path, one) for one in made)
+        found[by_chance] = sum(one.report["gcp"] * one.records_in for one in made) / 3000
+    assert found[False] < 0.8 * found[True]
+    rows = pq.ParquetFile(tmp_path / "False" / "part=00000" / "released.parquet").read().to_pylist()
+    middle = [(row["age"]["min"] + row["age"]["max"]) / 2 for row in rows]
+    assert abs(np.corrcoef(np.arange(len(middle)), middle)[0, 1]) < 6 / len(middle) ** 0.5
+
+
+def test_what_is_in_a_range_and_over_a_limit_does_not_depend_on_the_order_of_rows(
+    spark: Any, tmp_path: Path
+) -> None:
+    policy = Policy.load(write_policy(tmp_path, window={"max_records_per_individual": 1}))
+    frame = columns_of.declared(many(spark, tmp_path, 900, each=3), policy)
+    ranges = Ranges.of(policy, CodedBatch.concatenate(list(IncomingReader(policy, frame.toArrow()))), 3)
+    assert len(ranges) == 3
+    placed = [
+        Counter(ranges_of._placed(given, policy, ranges, (1, 2), "salt").collect())
+        for given in (frame, frame.orderBy("visits").repartition(3, "age"))
+    ]
+    assert placed[0] == placed[1]
+    assert sum(row[-1] for row in placed[0]) == 600
+
+
+def test_a_range_that_was_released_is_not_released_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges_of, "task_number", lambda: 4)
+    policy = Policy.load(write_policy(tmp_path))
+    records = [{**one, "home.city": one["home"]["city"]} for one in people(200)]
+    names = ["person", "age", "home.city", "visits", "illness"]
+    columns = {f"c{place}": [one[name] for one in records] for place, name in enumerate(names)}
+    piece = pa.RecordBatch.from_pydict({**columns, "over": [False] * 200})
+    batch = CodedBatch.concatenate(list(IncomingReader(policy, piece.drop_columns(["over"]).rename_columns(names))))
+    folder = tmp_path / "ranges"
+    task = ranges_of._RangeTask(folder, whole(policy), names, Ranges.of(policy, batch, 1), (1, 2))
+    with pytest.raises(InputError, match="is not there"):
+        next(task(iter([piece])))
+    folder.mkdir()
+    with pytest.raises(ConnectionError):
+        list(task(_lost(piece)))
+    assert list(folder.iterdir()) == []
+    assert [one.to_pylist() for one in task(iter([piece]))] == [[{"part": 4}]]
+    before = contents(folder)
+    assert list(before) != []
+    list(task(iter([piece.slice(0, 100)])))
+    assert contents(folder) == before
+
+
+def _lost(piece: Any) -> Iterator[Any]:
+    yield piece
+    raise ConnectionError("an executor is gone")
+
+
+def test_what_cannot_be_released_in_windows_of_neighbours_is_dealt_by_chance(spark: Any, tmp_path: Path) -> None:
+    shields = {"privacy": {"shields": [{"attributes": ["age"], "k": 4}]}}
+    policy = Policy.load(write_policy(tmp_path, **SEEDED, **shields))
+    made = spark_host.release_dataframe(table_of(spark, tmp_path), policy, tmp_path / "released", groups=2)
+    assert [one.private.name for one in made] == ["part=00000", "part=00001"]

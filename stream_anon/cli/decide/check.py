@@ -25,6 +25,7 @@ from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.diversity import Disclosure
+from stream_anon.microdata.one_table import becomes_one
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
 from stream_anon.rounding import in_percent
@@ -152,7 +153,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
         _heading(console, "What would become of it" if study.whole else "What one worker would make of it")
-        _show_forecast(console, study.forecast, policy)
+        _show_forecast(console, study, study.forecast, policy)
     if study.given_away:
         _heading(console, "What its classes would give away of sensitive attributes")
         for name, found in study.given_away.items():
@@ -163,10 +164,15 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             console.print(Text(f"  {field.attribute}: {_rare(field)}"))
 
 
-def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
+def _show_forecast(console: Console, study: Study, forecast: Forecast, policy: Policy) -> None:
     windows = f"{forecast.windows:,} filled by the sample, {forecast.individuals:,} individuals in the median one"
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
+    if study.whole and becomes_one(policy):
+        tried = "all records"
+        if forecast.records < study.fit:
+            tried = f"the first {forecast.records:,} of {study.fit:,} records were tried, and all of them lose less"
+        windows = f"one, the whole table: {tried}"
     fill = f"{forecast.windows - forecast.short:,} of {forecast.windows:,} windows"
     whole = f"hold {policy.crowd} individuals" if policy.k is None else f"fill a class of {policy.k}"
     rows = {

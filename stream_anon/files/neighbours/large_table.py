@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from math import ceil
 
@@ -19,24 +18,17 @@ import numpy as np
 
 from stream_anon.adapters.control_group import free_memory
 from stream_anon.adapters.entropy import fresh_draws
-from stream_anon.clustering.forest.ordering.digits import Digits
-from stream_anon.clustering.forest.ordering.order import key_table
-from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
+from stream_anon.clustering.forest.ordering.order_file import learned_from
 from stream_anon.conditions import Condition
-from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.people import Numbering
-from stream_anon.engine.window import missing_counts
 from stream_anon.errors import InputError
-from stream_anon.files.anonymizing import SOURCE, Anonymization, CertifiedRelease
-from stream_anon.files.neighbours.scattered import Scattered
-from stream_anon.files.neighbours.sorted_runs import SortedRuns
-from stream_anon.files.neighbours.united import UnitedClasses, within_bound
-from stream_anon.files.neighbours.windows import NeighbourWindows
+from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
+from stream_anon.files.neighbours.scattered import Heap
+from stream_anon.files.neighbours.table_on_disk import TableOnDisk
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import EVERY_RECORD, MOST_RECORDS, LearnedOrder, Policy
-from stream_anon.microdata.release import Classes, InputRange, Release, Suppression, release_without_window
+from stream_anon.microdata.release import Release, release_without_window
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria
 
@@ -44,6 +36,33 @@ _SHARE = 0.5  # of the free memory, for one window
 _TIMES = 8  # what a row takes while its window closes, against its bytes on the disk: 7 were measured
 _ENOUGH = 1000  # rows whose bytes tell those of others
 _LEARNED = 100_000  # rows that the line is learned from
+
+
+class Room:
+    """How many rows one window may have in half of the memory that is free now, as far as rows have told.
+
+    The batch with the largest rows tells; a few rows do not.
+
+    Attributes
+    ----------
+    rows
+        As many as a policy allows before enough rows have come.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._least = policy.crowd * 20
+        self._memory = free_memory()
+        self._unmeasured: list[CodedBatch] = []
+        self.rows = MOST_RECORDS
+
+    def measure(self, batch: CodedBatch) -> None:
+        """Lower the number of rows if those that came last are larger than others."""
+        if len(batch):
+            self._unmeasured.append(batch)
+        if sum(map(len, self._unmeasured)) >= _ENOUGH:
+            fit = rows_that_fit(CodedBatch.concatenate(self._unmeasured), self._memory)
+            self.rows = min(self.rows, max(fit, self._least))
+            self._unmeasured = []
 
 
 def rows_that_fit(batch: CodedBatch, memory: int) -> int:
@@ -99,17 +118,11 @@ class LargeTable(Anonymization):
         super().__init__(policy, accept_risks=accept_risks, key=key)
         self._key = key
         self._fit = MOST_RECORDS if fit is None else fit
-        self._measures = fit is None
-        self._memory = free_memory()
+        self._room = Room(policy) if fit is None else None
         self._held: list[CodedBatch] = []
-        self._unmeasured: list[CodedBatch] = []
         self._count = 0
-        self._runs: SortedRuns | None = None
+        self._table: TableOnDisk | None = None
         self._people = Numbering(policy.window.max_records_per_individual)
-        self._rejects: list[Rejects] = []
-        self._suppressed: Counter[Suppression] = Counter()
-        self._missing = np.zeros(len(policy.quasi_identifiers) + len(policy.passed), np.int64)
-        self._end = 0
 
     def add(self, batch: CodedBatch, *, counted: bool = False) -> Iterator[CertifiedRelease]:
         """Take a batch of source 0; yield nothing: the table is not whole yet.
@@ -123,29 +136,22 @@ class LargeTable(Anonymization):
             self._tally.add(batch)
         self._held.append(batch)
         self._count += len(batch)
-        if self._measures and len(batch):
-            self._measure(batch)
+        if self._room is not None:
+            self._room.measure(batch)
+            self._fit = self._room.rows
         if self._count > self._fit:
             self._spill()
         yield from ()
 
     def close(self) -> Iterator[CertifiedRelease]:
         """Release the table; yield nothing if it is empty."""
-        if self._runs is None:
+        if self._table is None:
             while self._held:  # one after the other: what a window has taken is not held twice
                 yield from super().add(self._held.pop(0), counted=True)
             yield from super().close()
             return
         self._spill()
-        yield self._of_neighbours(self._runs)
-
-    def _measure(self, batch: CodedBatch) -> None:
-        """Lower how many rows fit if those that came last are larger than others; a few rows do not tell."""
-        self._unmeasured.append(batch)
-        if sum(map(len, self._unmeasured)) >= _ENOUGH:
-            fit = rows_that_fit(CodedBatch.concatenate(self._unmeasured), self._memory)
-            self._fit = min(self._fit, max(fit, self._policy.crowd * 20))
-            self._unmeasured = []
+        yield self._of_neighbours(self._table)
 
     # -- a table that does not fit ---------------------------------------------------------------------------
 
@@ -155,66 +161,47 @@ class LargeTable(Anonymization):
             return
         batch = CodedBatch.concatenate(self._held)
         self._held, self._count = [], 0
-        if self._runs is None:
-            self._begin(batch)
-        assert self._runs is not None  # noqa: S101 - it was begun
-        ends = (int(part.max()) + 1 for part in (batch.offsets, batch.rejects.offsets) if len(part))
-        self._end = max(self._end, *ends, 0)
-        self._rejects.append(batch.rejects)
+        if self._table is None:
+            self._table = self._begun(batch)
+        over = np.zeros(len(batch), np.bool_)
         if self._policy.individual != EVERY_RECORD:
-            batch = self._within_limit(batch)
-        self._runs.add(batch)
+            over = self._people.number(batch.individuals) < 0
+        self._table.add(batch, over)
 
-    def _begin(self, batch: CodedBatch) -> None:
-        """Open the file of runs, and learn the line from the first rows."""
+    def _begun(self, batch: CodedBatch) -> TableOnDisk:
+        """Return a table on the disk, whose line is learned from the first rows."""
         needed = needs_one_window(self._policy, keyed=self._key is not None)
         if needed:
             raise InputError(
                 f"memory does not hold the table as one window, which it must be for {needed}: give more memory, "
                 "or take windows in the order of the input (--by-arrival)"
             )
-        own = self._policy.quasi_identifiers
-        engine = self._policy.engine
-        chosen = fresh_draws().choice(len(batch), min(len(batch), _LEARNED), replace=False)
-        model = objective(own, engine.loss, engine.labels)
-        codes = np.ascontiguousarray(batch.codes[:, chosen])
-        self._order: LearnedOrder = engine.order or learned_from(
-            codes, own, model, self._policy.crowd, engine.seed or 0
-        )
-        self._measures = False
-        self._runs = SortedRuns(key_table(Digits.of(own), order_of(self._order, own)))
+        self._room = None
+        return TableOnDisk(self._policy, line_of(self._policy, batch))
 
-    def _within_limit(self, batch: CodedBatch) -> CodedBatch:
-        """Return the rows that are within their individual's limit, which counts over the whole table."""
-        kept = self._people.number(batch.individuals) >= 0
-        if not kept.all():
-            over = batch.take(np.flatnonzero(~kept))
-            self._suppressed[Suppression.OVER_LIMIT] += len(over)
-            self._missing += missing_counts(self._policy, over.codes, over.payload)
-            batch = batch.take(np.flatnonzero(kept))
-        return batch
-
-    def _of_neighbours(self, runs: SortedRuns) -> CertifiedRelease:
-        start, policy = self._clock.monotonic(), self._policy
-        count = max(2, ceil(2 * len(runs) / self._fit))
-        scattered = Scattered(count, fresh_draws())
-        windows, united = NeighbourWindows(policy, self._order), UnitedClasses()
-        for batch in runs.stretches(count):
-            release, people = windows.release(batch)
-            classes = united.add(release, None if policy.individual == EVERY_RECORD else people)
-            scattered.add(classes, taken(release.payload, release.order))
-        runs.close()
-        missing = Counter(missing_by_name(policy, self._missing))
-        ranges = (InputRange(SOURCE, 0, self._end),)
-        release = united.release(self._suppressed, missing, Rejects.concatenate(self._rejects), ranges)
-        release = within_bound(release, policy)
-        heaps = _heaps(scattered, release.classes) if release.released else iter(())
+    def _of_neighbours(self, table: TableOnDisk) -> CertifiedRelease:
+        start = self._clock.monotonic()
+        count = max(2, ceil(2 * len(table) / self._fit))
+        united, scattered = table.release(count, count)
+        release = united.release(table.untaken, self._policy)
+        heaps = heaps_of(scattered.heaps(), release)
         return self._certificate(release, self._clock.monotonic() - start, heaps)
 
 
-def _heaps(scattered: Scattered, classes: Classes) -> Iterator[Release]:
-    """Yield the released rows in random order."""
-    for heap in scattered.heaps():
+def line_of(policy: Policy, batch: CodedBatch) -> LearnedOrder:
+    """Return the line of a policy, or one that is learned from some of the rows of a batch."""
+    own, engine = policy.quasi_identifiers, policy.engine
+    if engine.order is not None:
+        return engine.order
+    chosen = fresh_draws().choice(len(batch), min(len(batch), _LEARNED), replace=False)
+    codes = np.ascontiguousarray(batch.codes[:, chosen])
+    return learned_from(codes, own, objective(own, engine.loss, engine.labels), policy.crowd, engine.seed or 0)
+
+
+def heaps_of(heaps: Iterable[tuple[int, Heap]], table: Release) -> Iterator[Release]:
+    """Yield the released rows of a table as releases, in the order that they have; none if it is suppressed."""
+    classes = table.classes
+    for _, heap in heaps if table.released else ():
         used, own = np.unique(heap.classes, return_inverse=True)
         order = np.arange(len(own), dtype=np.int64)
         yield release_without_window(classes.take(used.astype(np.int64)), own.astype(np.int32), heap.payload, order)

@@ -6,7 +6,7 @@ within the heap (Rao, 1961; Sandelius, 1962).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,14 +58,19 @@ class Scattered:
                 heap.append(len(self._pieces))
                 self._pieces.write(Heap(classes[rows], taken(payload, rows)))
 
-    def heaps(self) -> Iterator[Heap]:
-        """Yield all rows, and forget them; call it once."""
+    def heaps(self) -> Iterator[tuple[int, Heap]]:
+        """Yield the number and the rows of each heap that has some, and forget them; call it once."""
         try:
-            for numbers in self._heaps:
-                parts: list[Heap] = [self._pieces.read(number) for number in numbers]
+            for number, places in enumerate(self._heaps):
+                parts = [self._pieces.read(place) for place in places]
                 if parts:
-                    classes = np.concatenate([part.classes for part in parts])
-                    order = self._draws.permutation(len(classes))
-                    yield Heap(classes[order], taken(joined([part.payload for part in parts]), order))
+                    yield number, shuffled(parts, self._draws)
         finally:
             self._pieces.close()
+
+
+def shuffled(parts: Sequence[Heap], draws: np.random.Generator) -> Heap:
+    """Return the rows of all parts in random order."""
+    classes = np.concatenate([part.classes for part in parts])
+    order = draws.permutation(len(classes))
+    return Heap(classes[order], taken(joined([part.payload for part in parts]), order))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,12 +12,46 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.engine.closing import missing_by_name
+from stream_anon.files.anonymizing import SOURCE
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import Classes, InputRange, Release, Suppression
 from stream_anon.privacy.gcp import gcp
 
 _NOBODY, _NO_ROW = np.empty(0, np.int32), np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Untaken:
+    """What no window of a table took.
+
+    Parameters
+    ----------
+    suppressed
+        Records beyond their individual's limit.
+    missing
+        int64[q + p], how many of these lack a value of each quasi-identifier and of what passes.
+    rejects
+        In order.
+    end
+        How many records the table has.
+    """
+
+    suppressed: Counter[Suppression]
+    missing: NDArray[np.int64]
+    rejects: Rejects
+    end: int
+
+    def followed_by(self, other: Untaken) -> Untaken:
+        """Return what this table and the one behind it have; records of the other are numbered on."""
+        behind = replace(other.rejects, offsets=other.rejects.offsets + self.end)
+        return Untaken(
+            self.suppressed + other.suppressed,
+            self.missing + other.missing,
+            Rejects.concatenate([self.rejects, behind]),
+            self.end + other.end,
+        )
 
 
 class _Part(NamedTuple):
@@ -61,6 +95,21 @@ class UnitedClasses:
             self._of_people.append(own)
         return own.astype(np.int32)
 
+    def join(self, other: UnitedClasses) -> NDArray[np.int64]:
+        """Take all windows of another; return the number that each of its classes has here.
+
+        Individuals must have the same numbers in both.
+        """
+        numbers = np.fromiter(
+            (self._numbers.setdefault(name, len(self._numbers)) for name in other._numbers),
+            np.int64,
+            len(other._numbers),
+        )
+        self._parts += [_Part(release, numbers[own]) for release, own in other._parts]
+        self._people += other._people
+        self._of_people += [numbers[own] for own in other._of_people]
+        return numbers
+
     def classes(self) -> Classes:
         """Return all classes; O(records log records) where individuals may have several."""
         parts = [release.classes for release, _ in self._parts]
@@ -88,43 +137,31 @@ class UnitedClasses:
         counts = np.bincount(pairs[0], minlength=len(individuals))
         return np.where(shared, counts, individuals).astype(np.int64)
 
-    def release(
-        self,
-        suppressed: Counter[Suppression],
-        missing: Counter[str],
-        rejects: Rejects,
-        ranges: tuple[InputRange, ...],
-    ) -> Release:
-        """Return what became of the table: a release without rows, and with the figures of all windows.
-
-        Parameters
-        ----------
-        suppressed, missing
-            What no window took.
-        rejects, ranges
-            Of the whole table.
-        """
+    def release(self, untaken: Untaken, policy: Policy) -> Release:
+        """Return what became of the table: a release without rows, and with the figures of all windows."""
         classes, parts = self.classes(), [part.release for part in self._parts]
+        suppressed, missing = untaken.suppressed.copy(), Counter(missing_by_name(policy, untaken.missing))
         for part in parts:
             suppressed.update(part.suppressed)
             missing.update(part.missing)
         names = {name for part in parts for name in part.achieved_l}
-        return replace(
+        whole = replace(
             parts[-1],
             classes=classes,
             order=np.broadcast_to(np.int64(0), int(classes.records.sum())),  # takes no room: the rows are elsewhere
             suppressed=suppressed,
-            rejects=rejects,
-            ranges=ranges,
+            rejects=untaken.rejects,
+            ranges=(InputRange(SOURCE, 0, untaken.end),),
             achieved_k=int(classes.individuals.min()) if len(classes) else None,
             achieved_l={name: _least(parts, name) for name in sorted(names)},
             gcp=gcp(classes.ncp, classes.records, suppressed.total()),
             gate_violations=sum(part.gate_violations for part in parts),
             missing=missing,
         )
+        return _within_bound(whole, policy)
 
 
-def within_bound(release: Release, policy: Policy) -> Release:
+def _within_bound(release: Release, policy: Policy) -> Release:
     """Return the release of a table, marked or suppressed whole if too many of its records are suppressed."""
     bound, suppressed = policy.max_suppressed, sum(release.suppressed.values())
     if bound is None or suppressed <= bound.of(release.released + suppressed):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
 
 import msgspec
 import numpy as np
@@ -14,21 +13,18 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
 from stream_anon.formats.tables.csv_cells import parse
+from stream_anon.formats.tables.csv_rows import CsvRows
 from stream_anon.formats.tables.format_names import DELIMITERS, TAB, Format
-from stream_anon.formats.tables.opening import lines_of, not_utf8
+from stream_anon.formats.tables.opening import ESCAPED, TextLines, not_utf8
 from stream_anon.formats.tables.passed_columns import columns_of
-from stream_anon.formats.tables.table_columns import Column, ColumnCoder
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.formats.tables.table_columns import FITS, Column, ColumnCoder, KeyColumn
+from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.coding import meant
 from stream_anon.microdata.domains.domain import Published
+from stream_anon.microdata.keys import text_keys
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-
-ROWS = 4000  # rows a batch
-_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as the decoder represents them
-
-Row = list[str]
 
 
 class CsvReader:
@@ -70,9 +66,8 @@ class CsvReader:
         self._file = file
         self._policy = policy
         self._source = source
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        self._text = text
-        self._texts = lines_of(text, name)
+        self._text = TextLines(file, name)
+        self._texts = iter(self._text)
         header = next(self._texts, "")
         if not header.strip():
             raise InputError(f"{name}: is empty or does not begin with a header")
@@ -85,7 +80,7 @@ class CsvReader:
         nulls = policy.null_values
         self._coder = ColumnCoder(policy, lambda attribute, cell: meant(parse(attribute, cell, nulls), nulls))
         self._first = 0  # number of the last batch's first record
-        self._lines: list[int] = []  # of the last batch
+        self._lines: Sequence[int] = []  # of the last batch
 
     def _found(self, name: str) -> list[int | None]:
         """Return the column of each attribute, None for one that is not read."""
@@ -94,7 +89,7 @@ class CsvReader:
             count = self._names.count(attribute.column)
             needed = not isinstance(attribute, Identifier) or attribute.name == self._policy.individual
             if needed and count != 1:
-                if not count and _ESCAPED.search(self._header):
+                if not count and ESCAPED.search(self._header):
                     raise InputError(not_utf8(name, self._form))
                 what = "has no column" if not count else "has twice the column"
                 if not count and self._form is Format.CSV and TAB in self._header:
@@ -114,66 +109,37 @@ class CsvReader:
         return self._coder.coerced
 
     def __iter__(self) -> Iterator[CodedBatch]:
-        """Yield batches of up to `ROWS` records in order."""
-        number = 0
-        reader = csv.reader(self._texts, delimiter=self.delimiter)
-        while True:
-            rows, lines = _next_rows(reader)
-            if not rows:
-                return
-            self._first, self._lines = number, lines
-            fit, bad = [], []
-            for offset, row in enumerate(rows, start=number):
-                reason = self._reject(row)
-                if reason is None:
-                    fit.append(offset)
-                else:
-                    bad.append((reason, NO_ATTRIBUTE, self._source, offset))
-            cells = list(zip(*(rows[offset - number] for offset in fit), strict=True))
-            columns = [None if p is None else Column.of(cells[p] if fit else ()) for p in self._places]
-            number += len(rows)
-            yield self._coder.batch(columns, np.array(fit, np.int64), self._source, bad)
+        """Yield batches of a few thousand records in order."""
+        first = 0
+        for rows in CsvRows(self._text, self._texts, self.delimiter, len(self._names)):
+            self._first, self._lines = first, rows.lines
+            columns = [
+                None if place is None else self._column(attribute, rows.cells[place])
+                for attribute, place in zip(self._policy.attributes, self._places, strict=True)
+            ]
+            bad = [(reason, NO_ATTRIBUTE, self._source, first + place) for place, reason in rows.bad]
+            yield self._coder.batch(columns, first + np.array(rows.fit, np.int64), self._source, bad)
+            first += len(rows.lines)
+
+    def _column(self, attribute: Attribute, cells: Sequence[str]) -> Column | KeyColumn:
+        if attribute.name != self._policy.individual or self._policy.normalize:
+            return Column.of(cells)
+        # Most ids differ: each is keyed as it is, instead of once for each different one.
+        texts, nulls = list(map(str.strip, cells)), self._policy.null_values
+        missing = np.array([not text or text in nulls for text in texts], np.bool_)
+        return KeyColumn(text_keys(texts), np.where(missing, Reason.NO_INDIVIDUAL, FITS).astype(np.int8))
 
     def lines(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the lines, counted from 1, in which records of the last batch begin; the header is the first."""
         return np.array([self._lines[offset - self._first] for offset in offsets.tolist()], np.int64)
 
-    def _reject(self, row: Row | None) -> Reason | None:
-        if row is None:
-            return Reason.TOO_LARGE
-        if len(row) != len(self._names):
-            return Reason.MALFORMED
-        joint = "".join(row)
-        return Reason.NOT_UTF8 if not joint.isascii() and _ESCAPED.search(joint) else None
-
     def close(self) -> None:
         """Close the file."""
-        self._text.close()
+        self._file.close()
 
 
-def _cells(line: str, delimiter: str) -> Row:
+def _cells(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
-
-
-def _next_rows(reader: Any) -> tuple[list[Row | None], list[int]]:
-    """Return the next rows that are not blank, and their lines; None for a row with a cell beyond the limit.
-
-    The reader's own count begins after the header, which is line 1; both are empty at the end.
-    """
-    rows: list[Row | None] = []
-    lines: list[int] = []
-    while len(rows) < ROWS:
-        line = reader.line_num + 2
-        try:
-            row = next(reader)
-        except StopIteration:
-            break
-        except csv.Error:  # the rows before it stay, and the next row begins anew
-            row = None
-        if row is None or row:
-            rows.append(row)
-            lines.append(line)
-    return rows, lines
 
 
 class CsvWriter:
@@ -211,13 +177,13 @@ class CsvWriter:
         through = iter(columns_of(release.payload, release.order, len(self._policy.passed)))
         for attribute in self._policy.published:
             if isinstance(attribute, QuasiIdentifier):
-                texts = list(map(_cell, next(quasi)))
+                texts = _cells_of(next(quasi))
                 columns.append(map(texts.__getitem__, classes))
             else:
                 values, places = next(through)
-                texts = list(map(_cell, values))
+                texts = _cells_of(values)
                 columns.append(map(texts.__getitem__, places.tolist()))
-            if any("\r" in text for text in texts):
+            if "\r" in "".join(texts):
                 writer = self._quoting
         writer.writerows(zip(*columns, strict=True))
         self._text.flush()
@@ -228,6 +194,10 @@ class CsvWriter:
             self._text.close()
         else:
             self._text.detach()
+
+
+def _cells_of(values: Iterable[Published]) -> list[str]:
+    return [value if type(value) is str else _cell(value) for value in values]
 
 
 def _cell(value: Published) -> str:

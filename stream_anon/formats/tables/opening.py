@@ -9,11 +9,12 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr, BinaryIO, cast
 
@@ -28,6 +29,8 @@ _BLOCK = 1 << 16
 _MOST_LINE = 1 << 26
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+ESCAPED = re.compile("[\udc80-\udcff]")
+"""Bytes that are no UTF-8, as decoders represent them that escape them."""
 _GUESSES = ("cp1252", "cp850")  # the second one has a sign for every byte
 
 
@@ -68,6 +71,66 @@ def lines_of(file: IO[AnyStr], name: str) -> Iterator[AnyStr]:
         if not line:
             return
         yield line
+
+
+class TextLines:
+    r"""The lines of a file of UTF-8 text, each with its end: `\n`, `\r\n` or `\r`.
+
+    They are read in blocks, so that the work for a line is done in C. What a program has not written yet is not
+    waited for.
+
+    Parameters
+    ----------
+    file
+        Opened for bytes, with or without a byte order mark.
+    name
+        What errors call the file.
+
+    Attributes
+    ----------
+    damaged
+        Whether bytes that are no UTF-8 have come so far. Lines represent them as `ESCAPED` says.
+    """
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file, self._name = file, name
+        self.damaged = False
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield lines. Raise InputError for one of more than 64 Mi characters."""
+        return chain.from_iterable(io.StringIO(text, newline="") for text in self._whole_lines())
+
+    def _whole_lines(self) -> Iterator[str]:
+        """Yield texts of several lines; the end of the last one may be missing."""
+        begun, length, lines = list[str](), 0, 0  # a line of which only the begin is there, and lines before it
+        for text in self._blocks():
+            stop = max(text.rfind("\n"), text.rfind("\r")) + 1
+            ended = io.StringIO(text[:stop], newline="").readline() if length else ""  # a block is far shorter
+            if length + len(ended or text) > _MOST_LINE:
+                raise InputError(f"{self._name}: line {lines + 1} is longer than {_MOST_LINE // 2**20} MiB")
+            if stop:
+                begun.append(text[:stop])
+                yield "".join(begun)
+                lines += text.count("\n") + text.count("\r") - text.count("\r\n")
+                begun, length = [], 0
+            begun.append(text[stop:])
+            length += len(text) - stop
+        yield "".join(begun)
+
+    def _blocks(self) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
+        read = getattr(self._file, "read1", self._file.read)
+        held = ""  # what may be the first half of an end
+        while data := read(_BLOCK):
+            text = held + decoder.decode(data)
+            held = "\r" if text.endswith("\r") else ""
+            yield self._checked(text.removesuffix("\r"))
+        yield self._checked(held + decoder.decode(b"", final=True))
+
+    def _checked(self, text: str) -> str:
+        if not text.isascii() and ESCAPED.search(text):
+            self.damaged = True
+        return text
 
 
 def not_utf8(name: str, form: Format) -> str:

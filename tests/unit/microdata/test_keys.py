@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, span_keys, text_key, text_keys
+from stream_anon.microdata.keys import PADDING, PROCESS_KEY, keyed_by, padded_words, span_keys, text_key, text_keys
 
 _ALL = 2**64 - 1
 
@@ -61,3 +61,14 @@ def test_another_process_has_other_keys() -> None:
     keys = np.empty(1, np.int64)
     span_keys(padded_words(b"somebody" + PADDING), np.array([8]), PROCESS_KEY ^ 1, keys)
     assert keys[0] != text_key("somebody")
+
+
+def test_processes_that_share_a_secret_give_equal_texts_equal_keys() -> None:
+    own = text_keys(["Ada", "Bob"])
+    with keyed_by((3, -4)):
+        shared = text_keys(["Ada", "Bob"])
+    assert text_keys(["Ada", "Bob"]).tolist() == own.tolist() != shared.tolist()
+    with keyed_by((3, -4)):
+        assert text_keys(["Ada", "Bob"]).tolist() == shared.tolist()
+    found = [siphash_1_3((3, -4 % 2**64), text) for text in (b"Ada", b"Bob")]
+    assert found == [key % 2**64 for key in shared.tolist()]

@@ -14,7 +14,7 @@ def orders(seed: int, heaps: int, rows: int) -> tuple[int, ...]:
     scattered = Scattered(heaps, np.random.default_rng(seed))
     for row in range(rows):
         scattered.add(np.array([row], np.int32), [(row,)])
-    found = list(scattered.heaps())
+    found = [heap for _, heap in scattered.heaps()]
     numbers = [number for heap in found for number in heap.classes.tolist()]
     assert [row for heap in found for (row,) in heap.payload] == numbers  # a row keeps what it holds
     return tuple(numbers)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import InputError
-from stream_anon.formats.tables import csv_files
+from stream_anon.formats.tables import csv_rows
 from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.csv_files import CsvReader, CsvWriter
 from stream_anon.microdata.attributes import (
@@ -160,7 +160,7 @@ def test_a_bad_row_is_rejected_alone() -> None:
 
 
 def test_no_row_is_lost_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_files, "ROWS", 3)
+    monkeypatch.setattr(csv_rows, "ROWS", 3)
     blank = "\r\n" * 10
     text = table(*[GOOD] * 4) + blank + table(*[changed(id="")] * 4, names=GOOD)
     file = io.BytesIO(text.encode())
@@ -193,7 +193,7 @@ def test_an_undeclared_column_is_not_named_in_an_error() -> None:
 
 
 def test_without_ids_every_row_is_an_individual_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_files, "ROWS", 2)
+    monkeypatch.setattr(csv_rows, "ROWS", 2)
     policy = Policy((QuasiIdentifier("age", AGES),), k=2, individual=EVERY_RECORD)
     batches = list(CsvReader(io.BytesIO(b"age\n1\n2\nx\n4\n5\n"), policy))
     assert [batch.individuals.tolist() for batch in batches] == [[0, 1], [2], [3]]
