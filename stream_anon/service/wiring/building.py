@@ -29,6 +29,7 @@ from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
+from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
@@ -71,7 +72,7 @@ def build_worker(
     producer = TransactionalProducer(connection) if exactly_once else AtLeastOnceProducer(connection)
     ledger = KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
 
-    permitted = False
+    permitted, busy = False, BusyTime(clock)
 
     async def prepare() -> str | None:
         nonlocal permitted
@@ -88,7 +89,13 @@ def build_worker(
         policy,
         source=source
         or KafkaSource(
-            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
+            connection,
+            kafka.inputs,
+            kafka.max_record_bytes,
+            formats.headers,
+            framed=formats.names_schemas,
+            packed=kafka.assignment == "packed",
+            busy=lambda: busy.seconds,
         ),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
@@ -98,6 +105,7 @@ def build_worker(
         at=fault_at(kafka.fault),
         prepare=prepare,
         throttled=lambda: connection.throttling.seconds,
+        busy=busy,
     )
     return worker
 
@@ -154,11 +162,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
     delivery: Delivery | None = None,
     throttled: Callable[[], float] = lambda: 0.0,
     formats: RecordFormats | None = None,
+    busy: BusyTime | None = None,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 
     Records are read and written in `formats`, or else in those of the settings. Certificates name `delivery`, or
-    else that of the settings. `throttled` returns for how many seconds brokers have held the clients back.
+    else that of the settings. `throttled` returns for how many seconds brokers have held the clients back. `busy`
+    adds up for how long the worker is busy.
 
     Age limits, engines without a seed, shuffles, batch ids, output partitions and the noise on what windows leak
     draw from the operating system's entropy. With a key of draws, engines, shuffles and output partitions follow
@@ -175,7 +185,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     )
     if codec.slow_attributes:
         tell(ReadingSlowly(codec.slow_attributes))
-    reachability = Reachability(clock.monotonic, tell)
+    reachability, busy = Reachability(clock.monotonic, tell), busy or BusyTime(clock)
     draws, key = fresh_draws(), draws_key_of(settings)
     decode = of_policy(policy, formats.output, described)
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
@@ -196,6 +206,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         current=source.membership,
         keeper=keeper,
         first_window=FirstWindow(tell),
+        busy=busy,
     )
     parts = Components(
         policy=policy,
@@ -228,6 +239,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
             clock,
             tell,
         ),
+        busy=busy,
     )
     return Worker(parts, stop)
 

@@ -37,6 +37,8 @@ FIELDS = {
     "ledger-created": "topic",
     "order-adopted": "version gain drifted",
     "standing-by": "",
+    "packed": "members carriers",
+    "spread": "",
     "group-shared": "",
     "group-unwatched": "",
     "superseded": "by own partitions",
