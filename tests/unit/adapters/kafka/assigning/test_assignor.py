@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiokafka import TopicPartition
@@ -34,11 +34,11 @@ class Earlier:
     """The assignor of a worker that knows no notes."""
 
     def __init__(self) -> None:
-        self._own: Any = type("Sticky", (StickyPartitionAssignor,), {})
-        self.metadata: Callable[..., Any] = self._own.metadata
-        self.assign: Callable[..., Any] = self._own.assign
-        self.on_assignment: Callable[..., Any] = self._own.on_assignment
-        self.on_generation_assignment: Callable[..., Any] = self._own.on_generation_assignment
+        own = cast("Any", type("Sticky", (StickyPartitionAssignor,), {}))
+        self.metadata: Callable[..., Any] = own.metadata
+        self.assign: Callable[..., Any] = own.assign
+        self.on_assignment: Callable[..., Any] = own.on_assignment
+        self.on_generation_assignment: Callable[..., Any] = own.on_generation_assignment
 
 
 class Group:
