@@ -183,15 +183,6 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 width=12,
             ),
             Panel(
-                "Busy share",
-                "Share of the last minute in which a worker read records or closed a window. A group that packs "
-                "its partitions goes by it: above 60 % a worker shares them, two below 20 % are joined up.",
-                "percentunit",
-                ((series("busy_ratio"), "{{instance}}"),),
-                red=0.85,
-                width=12,
-            ),
-            Panel(
                 "Busy seconds by stage",
                 "Seconds a second that all workers together spend in each stage.",
                 "short",
@@ -511,6 +502,14 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                     ),
                 ),
                 kind="stack",
+            ),
+            Panel(
+                "Busy share",
+                "Share of the last minute in which a worker read records or closed a window. A group that packs "
+                "its partitions goes by it: above 60 % a worker shares them, two below 20 % are joined up.",
+                "percentunit",
+                ((series("busy_ratio"), "{{instance}}"),),
+                red=0.85,
             ),
             Panel(
                 "Partitions of the input",

@@ -19,7 +19,7 @@ from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyAssignor
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 
 from stream_anon.adapters.kafka.assigning.notes import LeaderNote, MemberNote, leader_note, member_note
-from stream_anon.adapters.kafka.assigning.packed import Member, packed
+from stream_anon.adapters.kafka.assigning.packed import KnownMember, packed
 from stream_anon.ports import Place
 
 REST = 300.0
@@ -36,7 +36,7 @@ class Assignor:
     now
         Returns the time in seconds, on any clock that never goes back.
     told
-        Returns busy share and loads of this member (see `packed.Member`); None if it wants the partitions spread.
+        Returns busy share and loads of this member (see `packed.KnownMember`); None if partitions are to be spread.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Assignor:
     ) -> Mapping[str, ConsumerProtocolMemberAssignment]:
         """Return what each member is given; asked of the leader."""
         notes: dict[str, MemberNote] = {}
-        understood: dict[str, Member] = {}
+        understood: dict[str, KnownMember] = {}
         for name, told in members.items():
             with suppress(Exception):  # whatever another member sent
                 held, generation, rest = _decoded(told.user_data)
@@ -83,7 +83,9 @@ class Assignor:
                     loads = dict(zip(held, note.loads, strict=len(note.loads) > 0))
                     reads = frozenset(told.subscription)
                     notes[name] = note
-                    understood[name] = Member(reads, frozenset(held), generation, note.busy, loads, note.carriers)
+                    understood[name] = KnownMember(
+                        reads, frozenset(held), generation, note.busy, loads, note.carriers
+                    )
         if self._told is None or understood.keys() != members.keys():
             spread: Mapping[str, ConsumerProtocolMemberAssignment] = self._sticky.assign(cluster, members)
             return spread

@@ -23,7 +23,7 @@ MOST_SECONDS = (_UNKNOWN_AGE - 1) / 1000.0
 
 @dataclass(frozen=True, slots=True)
 class MemberNote:
-    """What a member tells the leader; see `packed.Member`.
+    """What a member tells the leader; see `packed.KnownMember`.
 
     Parameters
     ----------

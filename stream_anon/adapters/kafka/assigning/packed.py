@@ -27,7 +27,7 @@ Assignment = dict[str, set[Place]]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class KnownMember:
     """What a member of the group tells the leader.
 
     Parameters
@@ -74,7 +74,7 @@ class Packed:
         return sum(map(bool, self.given.values()))
 
 
-def packed(members: Mapping[str, Member], places: Collection[Place], *, may_change: bool) -> Packed:
+def packed(members: Mapping[str, KnownMember], places: Collection[Place], *, may_change: bool) -> Packed:
     """Assign each place to one member that reads its topic, to as few members as carry the load.
 
     The same arguments give the same result, whatever their order.
@@ -94,7 +94,7 @@ def packed(members: Mapping[str, Member], places: Collection[Place], *, may_chan
     return Packed({name: frozenset(held) for name, held in given.items()}, changed=given != kept)
 
 
-def _kept(members: Mapping[str, Member], places: frozenset[Place]) -> Assignment:
+def _kept(members: Mapping[str, KnownMember], places: frozenset[Place]) -> Assignment:
     """Return what each member keeps: of two that claim a place, it belongs to the one of the later generation."""
     owner: dict[Place, str] = {}
     for name in sorted(members, key=lambda name: (-members[name].generation, name)):
@@ -107,7 +107,7 @@ def _kept(members: Mapping[str, Member], places: frozenset[Place]) -> Assignment
     return kept
 
 
-def _assign_rest(members: Mapping[str, Member], given: Assignment, places: Collection[Place]) -> None:
+def _assign_rest(members: Mapping[str, KnownMember], given: Assignment, places: Collection[Place]) -> None:
     """Assign what nobody has.
 
     As many members as have gone since the last assignment are replaced by some that stand by. Otherwise the places
@@ -133,7 +133,7 @@ def _assign_rest(members: Mapping[str, Member], given: Assignment, places: Colle
             estimated[name] += average
 
 
-def _relieve(members: Mapping[str, Member], given: Assignment) -> bool:
+def _relieve(members: Mapping[str, KnownMember], given: Assignment) -> bool:
     """Let overloaded members share their partitions with others; return whether any could."""
     loads = _known_loads(members, given)
     overloaded = [name for name in loads if (members[name].busy or 0.0) > OVERLOADED and len(given[name]) > 1]
@@ -153,7 +153,11 @@ def _relieve(members: Mapping[str, Member], given: Assignment) -> bool:
 
 
 def _shared(
-    members: Mapping[str, Member], given: Assignment, loads: Mapping[str, float], name: str, helpers: Iterable[str]
+    members: Mapping[str, KnownMember],
+    given: Assignment,
+    loads: Mapping[str, float],
+    name: str,
+    helpers: Iterable[str],
 ) -> dict[str, tuple[float, set[Place]]]:
     """Return the load and the partitions of a member and its helpers, no more of them than needed."""
     shared: dict[str, tuple[float, set[Place]]] = {name: (0.0, set())}
@@ -172,7 +176,7 @@ def _shared(
     return shared
 
 
-def _join_up(members: Mapping[str, Member], given: Assignment) -> None:
+def _join_up(members: Mapping[str, KnownMember], given: Assignment) -> None:
     """Give what underloaded members have to as few of them as carry it together."""
     loads = {n: load for n, load in _known_loads(members, given).items() if given[n] and load < UNDERLOADED}
     joined: dict[str, float] = {}
@@ -187,7 +191,7 @@ def _join_up(members: Mapping[str, Member], given: Assignment) -> None:
             joined[name] = loads[name]
 
 
-def _known_loads(members: Mapping[str, Member], given: Assignment) -> dict[str, float]:
+def _known_loads(members: Mapping[str, KnownMember], given: Assignment) -> dict[str, float]:
     """Return the loads of members that keep just what they measured."""
     return {
         name: load

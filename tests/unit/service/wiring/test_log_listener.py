@@ -74,6 +74,7 @@ RARE: tuple[e.Event, ...] = (
     e.ClockSet(5.1),
     e.ReadinessChanged(False, "starting"),
     e.GroupSeen({}, shared=False, unwatched=True),
+    e.GroupPacked(0, 0),
     e.ReadingOrdered(False),
     e.TakeoverDone((("people", 0, 5),), 3, 1, 2, 4, (), (), 1, 1, 0.25, (("people", 0),)),
     replace(PUBLISHED, above_max_suppressed=True, gate_violations=1),

@@ -8,28 +8,28 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.assigning.packed import JOINED, OVERLOADED, UNDERLOADED, Member, Packed, packed
+from stream_anon.adapters.kafka.assigning.packed import JOINED, OVERLOADED, UNDERLOADED, KnownMember, Packed, packed
 from stream_anon.ports import Place
 
 TOPIC = frozenset({"people"})
 PLACES = [("people", number) for number in range(6)]
 
 
-def member(holds: str = "", load: float | None = None, carriers: int = 1, **more: float) -> Member:
+def member(holds: str = "", load: float | None = None, carriers: int = 1, **more: float) -> KnownMember:
     """Return a member that holds the partitions with these numbers, each with an equal part of its load."""
     places = [("people", int(number)) for number in holds]
     loads = {} if load is None else {place: load / len(places) for place in places}
     busy = None if load is None else min(load, 1.0)
-    return Member(TOPIC, frozenset(places), 5, more.get("busy", busy), loads, carriers)
+    return KnownMember(TOPIC, frozenset(places), 5, more.get("busy", busy), loads, carriers)
 
 
-def given_by(members: Mapping[str, Member], *, may_change: bool = True) -> dict[str, str]:
+def given_by(members: Mapping[str, KnownMember], *, may_change: bool = True) -> dict[str, str]:
     found = packed(members, PLACES, may_change=may_change)
     return {name: "".join(str(number) for _, number in sorted(places)) for name, places in found.given.items()}
 
 
 def test_members_that_know_nothing_give_all_to_one() -> None:
-    assert given_by({name: Member(TOPIC) for name in "cab"}) == {"a": "012345", "b": "", "c": ""}
+    assert given_by({name: KnownMember(TOPIC) for name in "cab"}) == {"a": "012345", "b": "", "c": ""}
 
 
 def test_what_a_lost_member_had_goes_to_one_that_stands_by() -> None:
@@ -51,7 +51,7 @@ def test_new_partitions_wake_nobody_who_stands_by() -> None:
 
 
 def test_a_member_that_comes_back_takes_nothing_from_others() -> None:
-    away = Member(TOPIC, frozenset(PLACES[:3]), 4)
+    away = KnownMember(TOPIC, frozenset(PLACES[:3]), 4)
     assert given_by({"a": away, "b": member("012345", 0.5)}) == {"a": "", "b": "012345"}
 
 
@@ -71,13 +71,13 @@ def test_a_member_with_little_to_do_helps_before_one_that_stands_by() -> None:
 
 def test_halves_are_equal_in_load_and_not_in_number() -> None:
     places = dict(zip(PLACES, (0.5, 0.06, 0.06, 0.06, 0.06, 0.06), strict=True))
-    heavy = Member(TOPIC, frozenset(PLACES), 5, 0.8, places, 1)
+    heavy = KnownMember(TOPIC, frozenset(PLACES), 5, 0.8, places, 1)
     assert given_by({"a": heavy, "b": member("")}) == {"a": "0", "b": "12345"}
 
 
 def test_one_partition_that_is_nearly_all_of_the_load_moves_nothing() -> None:
     places = dict(zip(PLACES, (0.9, *(0.01,) * 5), strict=True))
-    heavy = Member(TOPIC, frozenset(PLACES), 5, 0.95, places, 1)
+    heavy = KnownMember(TOPIC, frozenset(PLACES), 5, 0.95, places, 1)
     assert given_by({"a": heavy, "b": member("")}) == {"a": "012345", "b": ""}
 
 
@@ -103,7 +103,7 @@ def test_a_member_whose_partitions_are_new_to_it_is_left_in_peace() -> None:
 
 
 @st.composite
-def groups(draw: st.DrawFn) -> tuple[dict[str, Member], list[Place]]:
+def groups(draw: st.DrawFn) -> tuple[dict[str, KnownMember], list[Place]]:
     """Draw members that may claim what others claim, or what does not exist, with loads of any size."""
     places = [(topic, number) for topic in ("people", "visits") for number in range(draw(st.integers(0, 5)))]
     members = {}
@@ -112,23 +112,23 @@ def groups(draw: st.DrawFn) -> tuple[dict[str, Member], list[Place]]:
         holds = draw(st.frozensets(st.sampled_from([*places, ("gone", 0)])))
         loads = {place: draw(st.floats(0, 3)) for place in sorted(holds)} if draw(st.booleans()) else {}
         busy = draw(st.none() | st.floats(0, 1))
-        members[name] = Member(topics, holds, draw(st.integers(-1, 3)), busy, loads, draw(st.integers(0, 6)))
+        members[name] = KnownMember(topics, holds, draw(st.integers(-1, 3)), busy, loads, draw(st.integers(0, 6)))
     return members, places
 
 
-def settled(members: Mapping[str, Member], found: Packed) -> dict[str, Member]:
+def settled(members: Mapping[str, KnownMember], found: Packed) -> dict[str, KnownMember]:
     """Return the members as they are once they have what they were given, and have measured it."""
     loads = {place: load for member in members.values() for place, load in member.loads.items()}
     after = {}
     for name, places in found.given.items():
         own = {place: loads.get(place, 0.3) for place in places}
-        after[name] = Member(members[name].topics, places, 9, min(sum(own.values()), 1.0), own, found.carriers)
+        after[name] = KnownMember(members[name].topics, places, 9, min(sum(own.values()), 1.0), own, found.carriers)
     return after
 
 
 @given(groups(), st.booleans())
 def test_each_partition_goes_to_one_member_that_reads_its_topic(
-    group: tuple[dict[str, Member], list[Place]], may_change: bool
+    group: tuple[dict[str, KnownMember], list[Place]], may_change: bool
 ) -> None:
     members, places = group
     found = packed(members, places, may_change=may_change)
@@ -140,7 +140,7 @@ def test_each_partition_goes_to_one_member_that_reads_its_topic(
 
 @given(groups(), st.randoms(use_true_random=False))
 def test_the_order_of_members_and_partitions_does_not_matter(
-    group: tuple[dict[str, Member], list[Place]], chance: object
+    group: tuple[dict[str, KnownMember], list[Place]], chance: object
 ) -> None:
     members, places = group
     names, mixed = list(members), list(places)
@@ -153,7 +153,7 @@ def test_the_order_of_members_and_partitions_does_not_matter(
 
 @given(groups())
 def test_who_has_a_partition_keeps_it_unless_load_changes_the_group(
-    group: tuple[dict[str, Member], list[Place]],
+    group: tuple[dict[str, KnownMember], list[Place]],
 ) -> None:
     members, places = group
     first = packed(members, places, may_change=False)
@@ -166,7 +166,7 @@ def test_who_has_a_partition_keeps_it_unless_load_changes_the_group(
 
 @given(groups())
 def test_a_change_relieves_the_busiest_or_joins_members_up_to_a_bound(
-    group: tuple[dict[str, Member], list[Place]],
+    group: tuple[dict[str, KnownMember], list[Place]],
 ) -> None:
     members, places = group
     before = settled(members, packed(members, places, may_change=False))
@@ -185,7 +185,7 @@ def test_a_change_relieves_the_busiest_or_joins_members_up_to_a_bound(
 
 
 @given(groups())
-def test_changes_come_to_an_end(group: tuple[dict[str, Member], list[Place]]) -> None:
+def test_changes_come_to_an_end(group: tuple[dict[str, KnownMember], list[Place]]) -> None:
     members, places = group
     found = packed(members, places, may_change=False)
     for _ in range(12):
