@@ -82,30 +82,39 @@ async def start(
     return fleet
 
 
+async def measure(kafka: ApacheKafka, given: argparse.Namespace, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the figures of each fleet, all fed at once."""
+    producer = AIOKafkaProducer(bootstrap_servers=kafka.address)
+    await producer.start()
+    feed = adult_events(given.data, EVENTS), producer
+    kinds = (("one", 1, "packed"), ("packed", given.workers, "packed"), ("spread", given.workers, "spread"))
+    fleets: list[Fleet] = []
+    try:
+        for name, workers, assignment in kinds:
+            fleets.append(await start(name, workers, assignment, kafka, given, folder, feed))
+        await asyncio.sleep(5.0)  # the last ones have joined, and all have taken over
+        begun, due = time.monotonic(), 0
+        while (passed := time.monotonic() - begun) < given.seconds:
+            count = int(passed * given.rate) - due
+            await asyncio.gather(*(fleet.feeder.feed(count) for fleet in fleets))
+            due += count
+            await asyncio.sleep(STEP)
+        ended = time.monotonic()
+        # A first window of each worker may hold less, and so may one that closes after the last record.
+        return {fleet.name: fleet.figures(begun + 2.5 * given.delay, ended) for fleet in fleets}
+    finally:
+        for fleet in fleets:
+            await fleet.end()
+        await producer.stop()
+
+
 async def run(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    with ApacheKafka(folder / "kafka") as kafka:
-        producer = AIOKafkaProducer(bootstrap_servers=kafka.address)
-        await producer.start()
-        feed = adult_events(given.data, EVENTS), producer
-        kinds = (("one", 1, "packed"), ("packed", given.workers, "packed"), ("spread", given.workers, "spread"))
-        fleets: list[Fleet] = []
-        try:
-            for name, workers, assignment in kinds:
-                fleets.append(await start(name, workers, assignment, kafka, given, folder, feed))
-            await asyncio.sleep(5.0)  # the last ones have joined, and all have taken over
-            begun, due = time.monotonic(), 0
-            while (passed := time.monotonic() - begun) < given.seconds:
-                count = int(passed * given.rate) - due
-                await asyncio.gather(*(fleet.feeder.feed(count) for fleet in fleets))
-                due += count
-                await asyncio.sleep(STEP)
-            ended = time.monotonic()
-            # A first window of each worker may hold less, and so may one that closes after the last record.
-            found = {fleet.name: fleet.figures(begun + 2.5 * given.delay, ended) for fleet in fleets}
-        finally:
-            for fleet in fleets:
-                await fleet.end()
-            await producer.stop()
+    kafka = ApacheKafka(folder / "kafka")
+    await asyncio.to_thread(kafka.__enter__)
+    try:
+        found = await measure(kafka, given, folder)
+    finally:
+        await asyncio.to_thread(kafka.kill)
     one = found["one"]["gcp"]
     for figures in found.values():
         figures["vs_one"] = round(figures["gcp"] / one, 4) if one else None
