@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from stream_anon.adapters.entropy import fresh_draws
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
@@ -47,6 +48,7 @@ from stream_anon.service.wiring.clients import connection_of, formats_of, output
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 
@@ -87,16 +89,7 @@ def build_worker(
     worker = assemble(
         settings,
         policy,
-        source=source
-        or KafkaSource(
-            connection,
-            kafka.inputs,
-            kafka.max_record_bytes,
-            formats.headers,
-            framed=formats.names_schemas,
-            packed=kafka.assignment == "packed",
-            busy=lambda: busy.seconds,
-        ),
+        source=source or _source(kafka, connection, formats, busy),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
         clock=clock,
@@ -124,6 +117,7 @@ def build_shadow(
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
     outputs, ledger = outputs_of(kafka), NoLedger()
     producer = ShadowProducer(connection, kafka.certificates, outputs, beside.keep)
+    busy = BusyTime(clock)
 
     async def prepare() -> None:
         """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
@@ -131,9 +125,7 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=KafkaSource(
-            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
-        ),
+        source=_source(kafka, connection, formats, busy),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs),
         ledger=ledger,
         clock=clock,
@@ -144,6 +136,19 @@ def build_shadow(
         delivery="file",
         formats=replace(formats, number=0),  # it admits what a service does, and registers nothing
         throttled=lambda: connection.throttling.seconds,
+        busy=busy,
+    )
+
+
+def _source(kafka: KafkaSettings, connection: Connection, formats: RecordFormats, busy: BusyTime) -> KafkaSource:
+    return KafkaSource(
+        connection,
+        kafka.inputs,
+        kafka.max_record_bytes,
+        formats.headers,
+        framed=formats.names_schemas,
+        packed=kafka.assignment == "packed",
+        busy=lambda: busy.seconds,
     )
 
 
