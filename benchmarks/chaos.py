@@ -1,6 +1,7 @@
 """Break workers, their broker and the lines between them at random, then account for every record.
 
-    python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--json FILE]
+    python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--assignment packed|spread]
+        [--json FILE]
 
 Starts a real Apache Kafka (Java 17, Maven), three to five workers as processes and a producer that numbers its
 records. Topics that are deleted and policies that change are among the faults. The exit code is 1 if a record was
@@ -29,9 +30,10 @@ from tests.support.storm.stage import stage_behind_lines
 from tests.support.storm.storm import Storm
 
 
-async def storm(faults: int, seed: int, rate: float, limit: float, folder: Path) -> Report:
+async def storm(faults: int, seed: int, rate: float, limit: float, folder: Path, *, packed: bool) -> Report:
     async with stage_behind_lines(folder, f"c{uuid.uuid4().hex[:8]}") as (stage, lines):
-        return await Storm(stage, lines, seed, rate, lambda text: print(text, flush=True)).run(faults, limit)
+        weather = Storm(stage, lines, seed, rate, lambda text: print(text, flush=True), packed=packed)
+        return await weather.run(faults, limit)
 
 
 async def control(folder: Path) -> dict[str, int]:
@@ -51,6 +53,7 @@ def main() -> int:
     parser.add_argument(
         "--control", action="store_true", help="also show that zombies without a fence repeat records"
     )
+    parser.add_argument("--assignment", choices=("packed", "spread"), default="packed", help="kafka.assignment")
     parser.add_argument("--keep", type=Path, help="an empty folder for logs and settings of all workers")
     parser.add_argument("--json", type=Path, help="write the results here as well")
     given = parser.parse_args()
@@ -60,9 +63,8 @@ def main() -> int:
         return 2
     limit = given.limit or 60 + 12.0 * given.faults
     with tempfile.TemporaryDirectory(prefix="chaos") as folder:
-        report = asyncio.run(
-            storm(given.faults, given.seed, given.rate, limit, given.keep or Path(folder) / "storm")
-        )
+        kept, packed = given.keep or Path(folder) / "storm", given.assignment == "packed"
+        report = asyncio.run(storm(given.faults, given.seed, given.rate, limit, kept, packed=packed))
         figures = {"machine": machine(), **report.figures()}
         if given.control:
             figures["control"] = asyncio.run(control(Path(folder) / "control"))

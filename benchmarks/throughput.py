@@ -96,7 +96,8 @@ async def start(
     await route.create()
     if kind in MODULES:
         delay = "60s" if kind == "faust" else "2s"  # its windows must close by count too
-        config = adult_settings(route, data, folder, window, delay, session_timeout="60s")
+        # All workers are measured at once, so each must have its share.
+        config = adult_settings(route, data, folder, window, delay, session_timeout="60s", assignment="spread")
         command = ["-m", MODULES[kind], "run", "--config", str(config)]
     else:
         command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]

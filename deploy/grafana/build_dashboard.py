@@ -492,10 +492,24 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Partitions owned",
-                "By worker; a worker with none stands by.",
+                "By worker; a worker with none stands by. Workers with partitions: 0 in a group that spreads them.",
                 "short",
-                ((series("partitions_owned"), "{{instance}}"),),
+                (
+                    (series("partitions_owned"), "{{instance}}"),
+                    (
+                        f"max by ({SERVICE}) ({series('workers_with_partitions')})",
+                        "{{job}}: workers with partitions",
+                    ),
+                ),
                 kind="stack",
+            ),
+            Panel(
+                "Busy share",
+                "Share of the last minute in which a worker read records or closed a window. A group that packs "
+                "its partitions goes by it: above 60 % a worker shares them, two below 20 % are joined up.",
+                "percentunit",
+                ((series("busy_ratio"), "{{instance}}"),),
+                red=0.85,
             ),
             Panel(
                 "Partitions of the input",

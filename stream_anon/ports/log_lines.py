@@ -216,8 +216,20 @@ class LogLine(StrEnum):
     STANDING_BY = (
         "standing-by",
         "info",
-        "No partition is left for this worker: it takes over when another one fails.",
-        "Nothing, if it is meant; workers beyond the number of partitions only stand by.",
+        "No partition is left for this worker: it takes over when another one fails or has too much to do.",
+        "Nothing, if it is meant; see `kafka.assignment`. Workers beyond the number of partitions only stand by.",
+    )
+    PACKED = (
+        "packed",
+        "info",
+        "Of `members` workers, `carriers` read all partitions; the others stand by.",
+        "Nothing; a worker that is busy for more than 60 % of the time shares its partitions within minutes.",
+    )
+    SPREAD = (
+        "spread",
+        "info",
+        "The group no longer packs its partitions: a worker of an earlier version, or with `spread`, has joined.",
+        "Nothing during a roll-out; afterwards, look at `kafka.assignment` of all workers.",
     )
     GROUP_SHARED = (
         "group-shared",

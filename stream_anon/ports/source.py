@@ -35,11 +35,19 @@ class GroupView:
         Whether somebody who is no worker is a member of the group, and may be given partitions.
     unwatched
         Whether this user may not ask who the members are, so that nobody would notice.
+    members, carriers
+        How many members a group has that packs its partitions, and how many of them have partitions; both 0 if the
+        group spreads them.
+    busy
+        Share of the last minute in which this worker was busy; None before it has had its partitions for a minute.
     """
 
     partitions: Mapping[str, int]
     shared: bool = False
     unwatched: bool = False
+    members: int = 0
+    carriers: int = 0
+    busy: float | None = None
 
 
 class Source(Protocol):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from stream_anon.ports import GroupView
 from stream_anon.service.components import Components
-from stream_anon.service.events import GroupSeen, WindowProgress
+from stream_anon.service.events import GroupPacked, GroupSeen, WindowProgress
 from stream_anon.service.intake.input_reader import Reader
 
 
@@ -13,14 +12,20 @@ class Progress:
 
     def __init__(self, parts: Components, reader: Reader) -> None:
         self._parts, self._reader = parts, reader
-        self._view = GroupView({})  # as it was told last
+        self._seen, self._packed = GroupSeen({}, shared=False), GroupPacked(0, 0)  # as they were told last
 
     def tell_view(self) -> None:
         """Tell how the group looks, if it looks otherwise than before."""
         view = self._parts.source.view()
-        if view != self._view:
-            self._view = view
-            self._parts.tell(GroupSeen(view.partitions, view.shared, view.unwatched))
+        seen, packed = (
+            GroupSeen(view.partitions, view.shared, view.unwatched),
+            GroupPacked(view.members, view.carriers),
+        )
+        if seen != self._seen:
+            self._parts.tell(seen)
+        if packed != self._packed:
+            self._parts.tell(packed)
+        self._seen, self._packed = seen, packed
 
     def tell(self, left: int, *, closing: bool, paused: bool) -> None:
         """Tell how far the worker is; `left` is the number of partitions that are left to others."""
@@ -37,5 +42,6 @@ class Progress:
                 left,
                 held.records,
                 held.seconds,
+                self._parts.source.view().busy,
             )
         )

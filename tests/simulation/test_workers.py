@@ -1,7 +1,8 @@
 """Several workers on one broker in memory under random faults: every record once, whatever happens.
 
 A run is a seed. Each step lets one worker turn, or sends records, or breaks something: a verb of a transaction, a
-worker (stopped, killed, added), the broker, the committed offsets.
+worker (stopped, killed, added), the broker, the committed offsets. The groups of every second run pack their
+partitions, by loads that are drawn.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Storm:
     def __init__(self, seed: int, groups: int = 1) -> None:
         self.draws = np.random.default_rng(seed)
         self.broker = MemoryBroker(3)
+        if seed % 2:
+            self.broker.load = lambda: float(self.draws.random())
         self.groups = [self.broker, *(self.broker.other_group() for _ in range(groups - 1))]
         self.clock = FakeClock()
         self.workers: list[Driver] = []

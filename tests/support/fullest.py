@@ -131,6 +131,7 @@ def _events(delivery: str, now: float) -> list[e.Event]:
         *(e.Throttled(by, 59.9, 60.0) for by in e.Throttle),
         e.LedgerHeld(f"{DOTTED}.ledger"[-249:], 86_400.0, True),
         e.GroupSeen({TOPIC: MANY}, shared=True, unwatched=True),
+        e.GroupPacked(65_535, 12_345),
         e.Superseded(MANY, 1, 20),
         *(_window(f"{i:064x}") for i in range(10)),
         *(
@@ -138,7 +139,7 @@ def _events(delivery: str, now: float) -> list[e.Event]:
             for i, result in enumerate(("passed", "failed", "skipped"))
         ),
         e.WindowMeasured(tuple((name, 0.98765, 0.12345) for name in NAMES), 0.01),
-        e.WindowProgress(MOST_RECORDS, now - 86_399.0, now, True, True, MANY, 9, 12_345, MANY, 86_400.0),
+        e.WindowProgress(MOST_RECORDS, now - 86_399.0, now, True, True, MANY, 9, 12_345, MANY, 86_400.0, 1.0),
         e.ReadingOrdered(True),
     ]
 

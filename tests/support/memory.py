@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_anon.adapters.kafka.assigning.packed import KnownMember, packed
 from stream_anon.errors import (
     BatchRefused,
     BrokerError,
@@ -84,6 +85,7 @@ class MemoryBroker:
         self.missing: set[str] = set()
         self.held = 0  # records behind an open transaction
         self.shared = False  # whether a member of the group is no worker
+        self.load: Callable[[], float] | None = None  # of a partition; the group packs them if there is any
         self.largest: dict[str, int] = {}  # bytes of a batch, as the topics' settings tell
         self.wall: Callable[[], float] = lambda: inf  # its own time of day, seconds since the epoch
         self.generation = 0
@@ -110,7 +112,7 @@ class MemoryBroker:
             "owner",
         ):
             setattr(other, shared, getattr(self, shared))
-        other.has_ledger = True
+        other.has_ledger, other.load = True, self.load
         return other
 
     def ask(self) -> None:
@@ -148,12 +150,26 @@ class MemoryBroker:
         """Begin a new generation; partitions go around among the members, in the order in which they joined."""
         self.generation += 1
         names = list(self.members)
-        self.given = {
-            name: frozenset(p for p in range(len(self.input)) if p % len(names) == i)
-            for i, name in enumerate(names)
-        }
+        if self.load is not None:
+            self.given = self._packed(self.load)
+        else:
+            self.given = {
+                name: frozenset(p for p in range(len(self.input)) if p % len(names) == i)
+                for i, name in enumerate(names)
+            }
         for source in self.members.values():
             source.hear()
+
+    def _packed(self, load: Callable[[], float]) -> dict[str, frozenset[int]]:
+        """Return who is given what by a leader that packs, and that may always change what members have."""
+        carriers, known = sum(map(bool, self.given.values())), {}
+        for name in self.members:
+            holds = frozenset((INPUT, number) for number in self.given.get(name, ()))
+            loads = {place: load() for place in sorted(holds)}
+            busy = min(sum(loads.values()), 1.0)
+            known[name] = KnownMember(frozenset({INPUT}), holds, self.generation, busy, loads, carriers)
+        found = packed(known, [(INPUT, number) for number in range(len(self.input))], may_change=True)
+        return {name: frozenset(number for _, number in places) for name, places in found.given.items()}
 
     def leave(self, name: str) -> None:
         self.members.pop(name, None)

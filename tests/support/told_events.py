@@ -63,6 +63,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
     e.GroupSeen({"people": 4}, shared=True),
+    e.GroupPacked(3, 1),
     e.Superseded(2, 1, 4),
     e.ReadingOrdered(True),
     e.PartitionsRevoked((("people", 1),), 7, 2),

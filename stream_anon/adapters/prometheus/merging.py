@@ -20,6 +20,10 @@ def _least_positive(values: Sequence[float]) -> float:
     return min((value for value in values if value > 0), default=0.0)
 
 
+def _largest_known(values: Sequence[float]) -> float:
+    return max((value for value in values if not math.isnan(value)), default=math.nan)
+
+
 _ADDED: Callable[[Sequence[float]], float] = math.fsum
 # What the service as a whole shows for each gauge; a test asks for every gauge.
 GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
@@ -35,6 +39,8 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_input_ahead_seconds": max,
     "stream_anon_partitions_owned": _ADDED,
     "stream_anon_input_partitions": max,
+    "stream_anon_workers_with_partitions": max,
+    "stream_anon_busy_ratio": _largest_known,
     "stream_anon_partitions_not_read": _ADDED,
     "stream_anon_partitions_superseded": _ADDED,
     "stream_anon_consumer_lag_records": _ADDED,  # unknown for one is unknown for all: NaN

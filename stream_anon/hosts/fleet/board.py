@@ -121,6 +121,7 @@ class FleetBoard(Collector):
             "hints": list(self._noted("hints")),
             "service": next((page["service"] for page in pages if page["service"]), None),
             "partitions": _partitions(pages),
+            "load": _load(pages),
             "open_window": _open_window(pages),
             **counts,
             "flow": _flow(pages),
@@ -152,6 +153,13 @@ def _partitions(pages: Iterable[Status]) -> Status:
         "places": sorted(place for part in parts for place in part["places"])[:MOST_PLACES],
         "stopped": stopped[:MOST_PLACES],
     }
+
+
+def _load(pages: Sequence[Status]) -> Status:
+    """Return how the group shares out its partitions, and the share of the busiest worker."""
+    parts = [page["load"] for page in pages]
+    counts = {key: max((part[key] for part in parts), default=0) for key in ("members", "carriers")}
+    return {**counts, "busy": max((part["busy"] for part in parts if part["busy"] is not None), default=None)}
 
 
 def _open_window(pages: Iterable[Status]) -> Status | None:

@@ -40,6 +40,7 @@ from stream_anon.errors import (
 )
 from stream_anon.microdata.release import Release
 from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger, Sink, Steps
+from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.outgoing import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
@@ -80,6 +81,7 @@ class ClosingSteps:
     current: Callable[[], Membership | None]
     keeper: LedgerKeeper
     first_window: FirstWindow
+    busy: BusyTime
 
     async def close(
         self,
@@ -110,7 +112,8 @@ class ClosingSteps:
         async with steps.step(1, "partition, and 2, gate"):
             begun = self.clock.monotonic()
             too_large = partial(self.writer.too_large, targets=outgoing.targets)
-            release, draws = await asyncio.to_thread(self._released, outgoing.window, too_large)
+            with self.busy.working():
+                release, draws = await asyncio.to_thread(self._released, outgoing.window, too_large)
             released = self.clock.monotonic()
             self.first_window.judge(release)
         # A window is encoded once: every attempt sends these bytes, unless a broker refuses their times.
@@ -131,9 +134,10 @@ class ClosingSteps:
         closed = self.clock.wall()
         times = closed - (self.clock.monotonic() - release.opened_at), closed
         places, known = outgoing.places, outgoing.topic_ids
-        return await asyncio.to_thread(
-            self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
-        )
+        with self.busy.working():
+            return await asyncio.to_thread(
+                self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
+            )
 
     def _released(self, sealed: SealedWindow, too_large: TooLarge) -> tuple[Release, np.random.Generator]:
         """Return what becomes of a window, and draws for where its records go."""

@@ -38,6 +38,7 @@ from stream_anon.service.events.life import (
     WorkerStopping,
 )
 from stream_anon.service.events.partitions import (
+    GroupPacked,
     GroupSeen,
     InputSkipped,
     PartitionsRevoked,
@@ -72,6 +73,7 @@ __all__ = [
     "ClockSet",
     "Durations",
     "Event",
+    "GroupPacked",
     "GroupSeen",
     "InputSkipped",
     "KernelsCompiled",

@@ -126,6 +126,29 @@ class GroupSeen(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GroupPacked(Event):
+    """The group packs its partitions, and its members are others than before, or others have partitions.
+
+    Parameters
+    ----------
+    members
+        Workers of the group; 0 if it has begun to spread its partitions.
+    carriers
+        How many of them have partitions; the others stand by.
+    """
+
+    members: int
+    carriers: int
+
+    def _lines(self) -> Iterator[Said]:
+        yield (
+            LogLine.PACKED.said(members=self.members, carriers=self.carriers)
+            if self.members
+            else LogLine.SPREAD.said()
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Superseded(Event):
     """The output has been published under a higher revision of the policy. Sent once for each such revision.
 

@@ -34,6 +34,8 @@ class WindowProgress(Event):
         Owned partitions that are left to workers of a newer policy.
     held, held_seconds
         Records behind open transactions on the input, and how long a partition has stood at one.
+    busy
+        Share of the last minute in which the worker was busy; None before it has had its partitions for a minute.
     """
 
     records: int
@@ -46,6 +48,7 @@ class WindowProgress(Event):
     left: int = 0
     held: int = 0
     held_seconds: float = 0.0
+    busy: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

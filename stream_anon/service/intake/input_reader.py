@@ -172,9 +172,10 @@ class Reader:
         full, decoding, adding = [], 0.0, 0.0
         for chunk in chunks:
             begun = self._clock.monotonic()
-            batch = self._decoded(chunk)
-            decoded = self._clock.monotonic()
-            full += self._feed(chunk, batch, now, received)
+            with self._parts.busy.working():
+                batch = self._decoded(chunk)
+                decoded = self._clock.monotonic()
+                full += self._feed(chunk, batch, now, received)
             decoding += decoded - begun
             adding += self._clock.monotonic() - decoded
         if chunks:

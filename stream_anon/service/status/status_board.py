@@ -63,6 +63,7 @@ class StatusBoard:
         self._owned: SortedSet[e.Place] = SortedSet()
         self._stopped: SortedDict[e.Place, e.PartitionStopped] = SortedDict()
         self._open: e.WindowProgress | None = None
+        self._packed = e.GroupPacked(0, 0)
         self._superseded: e.Superseded | None = None
         self._throttled: dict[e.Throttle, tuple[float, e.Throttled]] = {}  # with the time at which it was told
         self._ledger_held: e.LedgerHeld | None = None  # if it is worth a warning
@@ -113,6 +114,8 @@ class StatusBoard:
                 self._stopped[event.place] = event
             case e.GroupSeen():
                 self._shared, self._unwatched = event.shared, event.unwatched
+            case e.GroupPacked():
+                self._packed = event
             case e.Superseded():
                 self._superseded = event
             case e.ReadingOrdered():
@@ -193,6 +196,11 @@ class StatusBoard:
                 "owned": len(self._owned),
                 "places": [f"{topic}-{partition}" for topic, partition in self._owned[:MOST_PLACES]],
                 "stopped": [_stopped(event) for event in self._stopped.values()[:MOST_PLACES]],
+            },
+            "load": {
+                "members": self._packed.members,
+                "carriers": self._packed.carriers,
+                "busy": None if self._open is None else self._open.busy,
             },
             "open_window": self._open_window(),
             "records": {

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from stream_anon.adapters.entropy import fresh_draws
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
@@ -29,6 +30,7 @@ from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
+from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
@@ -46,6 +48,7 @@ from stream_anon.service.wiring.clients import connection_of, formats_of, output
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
+from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 
@@ -71,7 +74,7 @@ def build_worker(
     producer = TransactionalProducer(connection) if exactly_once else AtLeastOnceProducer(connection)
     ledger = KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
 
-    permitted = False
+    permitted, busy = False, BusyTime(clock)
 
     async def prepare() -> str | None:
         nonlocal permitted
@@ -86,10 +89,7 @@ def build_worker(
     worker = assemble(
         settings,
         policy,
-        source=source
-        or KafkaSource(
-            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
-        ),
+        source=source or _source(kafka, connection, formats, busy),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
         clock=clock,
@@ -98,6 +98,7 @@ def build_worker(
         at=fault_at(kafka.fault),
         prepare=prepare,
         throttled=lambda: connection.throttling.seconds,
+        busy=busy,
     )
     return worker
 
@@ -116,6 +117,7 @@ def build_shadow(
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
     outputs, ledger = outputs_of(kafka), NoLedger()
     producer = ShadowProducer(connection, kafka.certificates, outputs, beside.keep)
+    busy = BusyTime(clock)
 
     async def prepare() -> None:
         """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
@@ -123,9 +125,7 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=KafkaSource(
-            connection, kafka.inputs, kafka.max_record_bytes, formats.headers, framed=formats.names_schemas
-        ),
+        source=_source(kafka, connection, formats, busy),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs),
         ledger=ledger,
         clock=clock,
@@ -136,6 +136,19 @@ def build_shadow(
         delivery="file",
         formats=replace(formats, number=0),  # it admits what a service does, and registers nothing
         throttled=lambda: connection.throttling.seconds,
+        busy=busy,
+    )
+
+
+def _source(kafka: KafkaSettings, connection: Connection, formats: RecordFormats, busy: BusyTime) -> KafkaSource:
+    return KafkaSource(
+        connection,
+        kafka.inputs,
+        kafka.max_record_bytes,
+        formats.headers,
+        framed=formats.names_schemas,
+        packed=kafka.assignment == "packed",
+        busy=lambda: busy.seconds,
     )
 
 
@@ -154,11 +167,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
     delivery: Delivery | None = None,
     throttled: Callable[[], float] = lambda: 0.0,
     formats: RecordFormats | None = None,
+    busy: BusyTime | None = None,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 
     Records are read and written in `formats`, or else in those of the settings. Certificates name `delivery`, or
-    else that of the settings. `throttled` returns for how many seconds brokers have held the clients back.
+    else that of the settings. `throttled` returns for how many seconds brokers have held the clients back. `busy`
+    adds up for how long the worker is busy.
 
     Age limits, engines without a seed, shuffles, batch ids, output partitions and the noise on what windows leak
     draw from the operating system's entropy. With a key of draws, engines, shuffles and output partitions follow
@@ -175,7 +190,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     )
     if codec.slow_attributes:
         tell(ReadingSlowly(codec.slow_attributes))
-    reachability = Reachability(clock.monotonic, tell)
+    reachability, busy = Reachability(clock.monotonic, tell), busy or BusyTime(clock)
     draws, key = fresh_draws(), draws_key_of(settings)
     decode = of_policy(policy, formats.output, described)
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
@@ -196,6 +211,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         current=source.membership,
         keeper=keeper,
         first_window=FirstWindow(tell),
+        busy=busy,
     )
     parts = Components(
         policy=policy,
@@ -228,6 +244,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
             clock,
             tell,
         ),
+        busy=busy,
     )
     return Worker(parts, stop)
 

@@ -51,7 +51,7 @@ async def _until(fleet: WorkerProcess, series: str, value: float, within: float 
 
 async def test_fleet_adds_up_its_workers_and_replaces_a_dead_one(stage: Stage) -> None:
     await produce(stage, make_records(1500, 1))
-    with WorkerProcess(stage.config(), workers=3) as fleet:
+    with WorkerProcess(stage.config(kafka={"assignment": "spread"}), workers=3) as fleet:
         await fleet.wait_for("ready", times=3)
         first = await wait_until_accounted(stage, 1500)
         await _until(fleet, "stream_anon_ready", 1)

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.source import KafkaSource
@@ -101,7 +102,7 @@ async def test_check_looks_at_the_topics_that_a_run_reads(stage: Stage) -> None:
 async def test_rebalance_keeps_the_rows_of_partitions_that_stay(stage: Stage) -> None:
     # One window that does not close meanwhile; what stays must neither leave it nor be read again.
     await produce(stage, make_records(400, 1))
-    config = stage.config(window={"max_delay": "60s", "max_records": 10_000})
+    config = stage.config(window={"max_delay": "60s", "max_records": 10_000}, kafka={"assignment": "spread"})
     with WorkerProcess(config) as first:
         await first.wait_for("ready")
         await _until_read(first, 400)
@@ -169,9 +170,8 @@ async def test_member_that_was_away_does_not_claim_what_others_have(kafka: Apach
         for source in (one, other):
             membership = source.membership()
             assert membership is not None
-            assert source._assignor.generation == membership.generation
-            assert {(t, p) for t, p in source._assignor.member_assignment} == {
-                source.place(n) for n in source.assigned
-            }
+            told = StickyPartitionAssignor.parse_member_metadata(source._sharing.assignor.metadata({unique}))
+            assert told.generation == membership.generation
+            assert {(t, p) for t, p in told.partitions} == {source.place(n) for n in source.assigned}
     finally:
         await asyncio.gather(one.stop(2), other.stop(2))

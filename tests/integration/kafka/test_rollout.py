@@ -45,8 +45,9 @@ async def test_a_weaker_policy_publishes_nothing_until_exactly_it_is_accepted(st
 
 @pytest.mark.soak
 async def test_after_the_first_window_of_a_higher_revision_none_of_a_lower_one_is_published(stage: Stage) -> None:
-    old = stage.config(privacy={"k": K, "revision": 1})
-    new = stage.config(privacy={"k": 2 * K, "revision": 2})
+    spread = {"assignment": "spread"}  # both policies have partitions at once
+    old = stage.config(privacy={"k": K, "revision": 1}, kafka=spread)
+    new = stage.config(privacy={"k": 2 * K, "revision": 2}, kafka=spread)
     enough = asyncio.Event()
     with WorkerProcess(old) as one, WorkerProcess(old) as two:
         for worker in (one, two):

@@ -27,13 +27,17 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
 @pytest.mark.timeout(600 + 20 * LONG)
-@pytest.mark.parametrize("faults", [SHORT, pytest.param(LONG, marks=pytest.mark.soak)])
-async def test_a_storm_loses_repeats_and_exposes_no_record(faults: int, unique: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("faults", "packed"), [(SHORT, False), pytest.param(LONG, True, marks=pytest.mark.soak)], ids=str
+)
+async def test_a_storm_loses_repeats_and_exposes_no_record(
+    faults: int, packed: bool, unique: str, tmp_path: Path
+) -> None:
     missing = missing_parts()
     if missing:
         pytest.skip(missing)
     async with stage_behind_lines(tmp_path / "storm", unique) as (stage, lines):
-        report = await Storm(stage, lines, SEED).run(faults, 150 + 12.0 * faults)
+        report = await Storm(stage, lines, SEED, packed=packed).run(faults, 150 + 12.0 * faults)
     figures = report.figures()
     assert report.verdict.clean, figures
     assert not report.failures, figures
@@ -52,7 +56,7 @@ async def test_a_storm_on_avro_and_its_registry_loses_repeats_and_exposes_no_rec
     with apicurio.Apicurio(tmp_path / "registry") as registry:
         async with stage_behind_lines(tmp_path / "storm", unique) as (plain, lines):
             stage = confluent.avro_stage(plain, registry.url)
-            storm = Storm(stage, lines, SEED, registry=registry)
+            storm = Storm(stage, lines, SEED, registry=registry, packed=False)
             report = await storm.run(AVRO, 150 + 15.0 * AVRO)
     confluent.Confluent.close_all()
     figures = report.figures()

@@ -71,10 +71,11 @@ async def test_joining_and_leaving_workers_publish_every_record_once(stage: Stag
             await produce(stage, make_records(450, seed + sent, first=sent), rate=450, seed=seed + sent)
             sent += 450
 
-    with WorkerProcess(stage.config()) as first:
+    config = stage.config(kafka={"assignment": "spread"})
+    with WorkerProcess(config) as first:
         await first.wait_for("ready")
         sending = asyncio.create_task(send())
-        with WorkerProcess(stage.config()) as second:
+        with WorkerProcess(config) as second:
             taken = await second.wait_for("taken-over")
             assert taken["partitions"] == PARTITIONS // 2
             await second.wait_for("window-published")

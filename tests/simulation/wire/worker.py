@@ -157,6 +157,7 @@ class Worker:
             current=self.source.membership,
             keeper=self.keeper,
             first_window=cast("Any", None),
+            busy=cast("Any", None),
         )
         self._beginnings = Beginnings("earliest")
         self._targets = Targets(*outputs, {})

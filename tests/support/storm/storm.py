@@ -46,6 +46,8 @@ class Storm:
         Is told of each fault.
     registry
         Is killed and started again too, where the stage has one.
+    packed
+        Whether one worker reads all partitions and the others stand by, or all read some.
     """
 
     stage: Stage
@@ -54,12 +56,14 @@ class Storm:
     rate: float = 300.0
     say: Callable[[str], None] = lambda _: None
     registry: Apicurio | None = None
+    packed: bool = True
     faults: Counter[str] = field(default_factory=Counter)
     missed: int = 0
 
     def __post_init__(self) -> None:
         self._draws = np.random.default_rng([self.seed, 0])
-        self.team = Team(self.stage, self.lines, np.random.default_rng([self.seed, 2]))
+        draws = np.random.default_rng([self.seed, 2])
+        self.team = Team(self.stage, self.lines, draws, packed=self.packed)
         self.crowd = Crowd(self.stage, self.seed, self.rate)
         self.operator = Operator(self.stage, self.team, self.crowd, self._draws, WORKERS, self._heal)
         self._healing: set[asyncio.Task[None]] = set()
@@ -203,8 +207,10 @@ class Storm:
         member = self.team.join(fault=f"{kind}@{repeats}")
         member.busy = True
         deadline = time.monotonic() + _BREAKS_WITHIN
-        while member.alive and not member.stopped and time.monotonic() < deadline:  # noqa: ASYNC110 - a process
+        while member.alive and not member.stopped and time.monotonic() < deadline:
             await asyncio.sleep(0.1)
+            if self.packed and member.owned == 0:
+                await self._make_room()
         if member.alive and not member.stopped:
             self.missed += 1
         else:
@@ -215,6 +221,13 @@ class Storm:
             self.team.wake(member)
         member.told_to_end = member.told_to_end or not member.alive
         member.busy = False
+
+    async def _make_room(self) -> None:
+        """Kill those who have partitions: a worker that stands by never closes a window."""
+        for other in self.team.reading():
+            self.team.kill(other)
+            self._count("sigkill")
+        await asyncio.sleep(SESSION)
 
     # -- the broker and the lines to it --------------------------------------------------------------------------
 

@@ -37,6 +37,12 @@ class Member:
         return self.process.code is None
 
     @property
+    def owned(self) -> int | None:
+        """Return how many partitions it has said last that it has; None if it has said nothing yet."""
+        told = [line["owned"] for line in self.process.lines if line["event"] in {"taken-over", "revoked"}]
+        return told[-1] if told else None
+
+    @property
     def stopped(self) -> bool:
         """Return whether it has stopped itself or was stopped by a signal."""
         try:
@@ -58,6 +64,8 @@ class Team:
         What each worker runs.
     privacy
         What the policy of those who join asks beyond the stage's settings.
+    packed
+        Whether one of the workers reads all partitions and the others stand by.
     """
 
     stage: Stage
@@ -66,6 +74,7 @@ class Team:
     module: str = "stream_anon.cli.main"
     members: list[Member] = field(default_factory=list)
     privacy: dict[str, Any] = field(default_factory=dict)
+    packed: bool = False
     said: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     _born: int = 0
@@ -74,6 +83,7 @@ class Team:
         kafka: dict[str, Any] = {
             "group": group or self.stage.name,
             "fault": fault,
+            "assignment": "packed" if self.packed else "spread",
             "session_timeout": f"{SESSION:g}s",
             "transaction_timeout": f"{TRANSACTION:g}s",
             "lost_input": "skip",  # for batches that nobody can read
@@ -98,6 +108,10 @@ class Team:
     def present(self) -> list[Member]:
         """Return the workers that are alive, awake, and without a fault."""
         return [member for member in self.members if member.alive and not member.asleep and not member.busy]
+
+    def reading(self) -> list[Member]:
+        """Return the present workers that have partitions, as far as they have said."""
+        return [member for member in self.present() if member.owned]
 
     async def have_joined(self) -> None:
         """Wait until all active workers have joined the group: a start is refused while a topic is missing."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.client import AIOKafkaClient
 from aiokafka.cluster import ClusterMetadata
-from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
+from stream_anon.adapters.kafka.assigning.sharing import Sharing
 from stream_anon.adapters.kafka.bulk.draining import Unreadable, drain_in_batches
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking_budget import AT_ONCE, FRAMED_AT_ONCE, Budget
@@ -48,6 +48,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     If a record of more than `max_record_bytes` was compressed with others, only its beginning is given. Of records
     that name a schema (`framed`), a poll gives fewer bytes.
 
+    How the group shares out its partitions, and what `packed` and `busy` are, says `sharing.Sharing`.
+
     A pattern is resolved here and not by the client. Once the client has lost the leader of one topic, it asks for
     the metadata of that topic alone, takes the other topics for deleted and drops them.
     """
@@ -60,15 +62,15 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         headers: HeaderRule = NO_HEADERS,
         *,
         framed: bool = False,
+        packed: bool = False,
+        busy: Callable[[], float] = lambda: 0.0,
     ) -> None:
         super().__init__()
         self._headers = headers
         self._budget = Budget(max_record_bytes, at_once=FRAMED_AT_ONCE if framed else AT_ONCE)
         self._connection = connection
         self._inputs = inputs
-        # The library keeps a member's partitions in the class, without their generation: a member that was away
-        # would claim partitions that others own by now.
-        self._assignor: Any = type("Sticky", (StickyPartitionAssignor,), {})
+        self._sharing = Sharing(busy, packed=packed)
         self._topics: tuple[str, ...] = ()
         self._looking: asyncio.Task[None] | None = None
         self._numbers: dict[TopicPartition, int] = {}
@@ -110,7 +112,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             enable_auto_commit=False,
             auto_offset_reset="none",
             isolation_level="read_committed",
-            partition_assignment_strategy=(self._assignor,),
+            partition_assignment_strategy=(self._sharing.assignor,),
             session_timeout_ms=session,
             heartbeat_interval_ms=max(session // 5, 100),
             # A member that has not joined by then is left behind, so that a dead one does not stop the others.
@@ -194,7 +196,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             consumer.seek(place, 0)
         membership = self.membership()
         if membership is not None:
-            self._assignor.on_generation_assignment(membership.generation)
+            self._sharing.assignor.on_generation_assignment(membership.generation)
         self._mark(frozenset(self._number(place) for place in sorted(assigned)), settled=True)
 
     def _mark(self, assigned: frozenset[int], *, settled: bool) -> None:
@@ -260,6 +262,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         columns = records if isinstance(records, Records) else Records.of(records, self._headers)
         chunk = Chunk(number, first, columns.values, columns.offsets, columns.times)
         self._next[number] = chunk.end
+        self._sharing.read(self.place(number), len(chunk.offsets))
         return [chunk]
 
     def _lost(self, error: OffsetOutOfRangeError) -> list[Lost]:
@@ -349,12 +352,15 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             async with asyncio.timeout(_DETAILS_WITHIN):
                 given = self._given(self._assigned)
                 self._ends = await consumer.end_offsets(given) if given else {}
+        now = asyncio.get_running_loop().time()
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_DETAILS_WITHIN):
                 if self._settled:
-                    now = asyncio.get_running_loop().time()
                     await self._members.look(consumer._client, self._marks, now)  # noqa: SLF001 - as above
-        self._view = replace(self._view, shared=self._members.strangers, unwatched=self._members.refused)
+        if self._settled:
+            self._sharing.look(consumer, now, {self.place(n): self.lag([n]) or 0 for n in self._assigned})
+        view = replace(self._view, shared=self._members.strangers, unwatched=self._members.refused)
+        self._view = self._sharing.seen(view)
         return there
 
     def view(self) -> GroupView:

@@ -45,6 +45,10 @@ class PartitionMetrics:
             "too; NaN until it is known.",
         )
         self._lag.set(math.nan)  # 0 would say that nothing waits
+        self._carriers = declare.gauge(
+            "workers_with_partitions",
+            "Workers that read all partitions while the others stand by; 0 if the group spreads its partitions.",
+        )
         self._held = declare.gauge(
             "records_behind_open_transaction",
             "Records of the input that nobody can read until somebody's open transaction ends.",
@@ -74,6 +78,8 @@ class PartitionMetrics:
                 self._partitions.clear()
                 for topic, count in event.partitions.items():
                     self._partitions.labels(topic).set(count)
+            case e.GroupPacked():
+                self._carriers.set(event.carriers)
             case e.WindowProgress():
                 self._not_read.set(event.stopped)
                 self._left.set(event.left)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from stream_anon.adapters.prometheus.declaring import Declaring
 from stream_anon.service import events as e
 
@@ -29,11 +31,18 @@ class WorkMetrics:
         self._busy = declare.family(
             "busy_seconds", "Time spent working, by stage; the rest of each second is to spare.", "stage", BUSY
         )
+        self._share = declare.gauge(
+            "busy_ratio",
+            "Share of the last minute in which the worker read records or closed a window; NaN until it is known.",
+        )
+        self._share.set(math.nan)
         self._untold: dict[str, float] = {}  # seconds of reading, by stage
 
     def __call__(self, event: e.Event) -> None:
         """Count what an event says of the time that was spent."""
         match event:
+            case e.WindowProgress():
+                self._share.set(math.nan if event.busy is None else event.busy)
             case e.RecordsConsumed():
                 self._read("decode", event.decoding)
                 self._read("window", event.adding)

@@ -76,7 +76,9 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     one, other, idle = Process().published(100, 7, 0.2, 10.0), Process().published(60, 5, 0.4, 5.0), Process()
     for process, owned, lag, age in ((one, 2, 10, 1.0), (other, 1, 5, 3.0), (idle, 0, 0, 0.0)):
         process.owns(owned)
-        process.tell(e.WindowProgress(10, 5.0 - age, 5.0, closing=False, paused=False, lag=lag))
+        busy = None if process is idle else lag / 20
+        process.tell(e.WindowProgress(10, 5.0 - age, 5.0, closing=False, paused=False, lag=lag, busy=busy))
+        process.tell(e.GroupPacked(3, 2))
         process.tell(e.ReadinessChanged(True))
     whole = merged([one.samples, other.samples, idle.samples])
     assert value(whole, "stream_anon_records_released_total") == 160
@@ -87,6 +89,8 @@ def test_the_whole_is_the_sum_or_the_extreme_of_its_parts() -> None:
     assert value(whole, "stream_anon_consumer_lag_records") == 15
     assert value(whole, "stream_anon_window_oldest_age_seconds") == 3.0
     assert value(whole, "stream_anon_window_records") == 30
+    assert value(whole, "stream_anon_busy_ratio") == 0.5  # of the busiest; the idle one does not know its own yet
+    assert value(whole, "stream_anon_workers_with_partitions") == 2
     assert value(whole, "stream_anon_ready") == 1
     assert value(whole, "stream_anon_policy_k") == 5
     assert value(whole, "stream_anon_delay_seconds_bucket", le="0.25") == 158

@@ -315,6 +315,8 @@ PROMISED = {
         "information_loss_ratio",
         "partitions_owned",
         "input_partitions{topic}",
+        "workers_with_partitions",
+        "busy_ratio",
         "partitions_not_read",
         "consumer_lag_records",
         "last_release_timestamp_seconds",

@@ -486,6 +486,18 @@ def test_a_stranger_in_the_group_is_logged_and_warned_of_while_it_is_there(obser
     assert observed.page["warnings"] == []
 
 
+def test_who_reads_and_who_stands_by_is_logged_and_shown(observed: Observed) -> None:
+    assert observed.page["load"] == {"members": 0, "carriers": 0, "busy": None}
+    observed.tell(e.GroupPacked(3, 1))
+    observed.tell(e.WindowProgress(0, None, 1000.0, False, False, None, busy=0.25))
+    assert [(line["event"], line["members"], line["carriers"]) for line in observed.lines] == [("packed", 3, 1)]
+    assert (observed.value("workers_with_partitions"), observed.value("busy_ratio")) == (1, 0.25)
+    assert observed.page["load"] == {"members": 3, "carriers": 1, "busy": 0.25}
+    observed.tell(e.GroupPacked(0, 0))
+    assert observed.lines[-1]["event"] == "spread"
+    assert observed.value("workers_with_partitions") == 0
+
+
 def test_what_was_lost_is_logged_when_it_is_met_and_counted_with_its_window(observed: Observed) -> None:
     observed.tell(e.InputSkipped(("people", 0), 10, 25))
     assert [(line["event"], line["start"], line["end"]) for line in observed.lines] == [("input-lost", 10, 25)]

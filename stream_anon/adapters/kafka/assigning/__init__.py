@@ -1,0 +1,1 @@
+"""Which member of the group reads which partitions."""
