@@ -2,9 +2,9 @@
 
 ::
 
-    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ close and publish (tasks of their own, one window at a time)
+    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ close and publish (tasks of their own)
      ▲                                  │
-     └── waits while one window is published and the next is full
+     └── waits while a window is published and the next one waits, or as many small ones as `queue` allows
 
 One task runs the loop, so that rows, positions and takeovers never meet. Only closing and publishing run beside it,
 and a takeover waits until they have ended.
@@ -232,7 +232,7 @@ class Worker:
             window = self._engine.seal(now)
             if window is not None:
                 self._put(self._reader.filled(window))
-        while self._queue.busy or self._queue.full:
+        while not self._queue.empty:
             self._queue.start_next()
             await self._queue.wait(POLL_SECONDS)
             self._collect()
