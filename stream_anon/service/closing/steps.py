@@ -159,14 +159,14 @@ class ClosingSteps:
     ) -> PublicationResult:
         """Do steps 4 to 10: publish windows in one transaction exactly once, or not at all.
 
-        If a transaction of several windows broke and left nothing visible, they are not sent together again: what is
-        returned is how the first one of them ended.
+        If a transaction of several windows broke and left nothing visible, they are not sent together again: what
+        is returned is how the first one of them ended.
 
         Parameters
         ----------
         bundle
-            Windows of one membership, in the order of sealing. Their steps 1 to 3 may have begun before it was their
-            turn, and go on if this is cancelled.
+            Windows of one membership, in the order of sealing. Their steps 1 to 3 may have begun before it was
+            their turn, and go on if this is cancelled.
         stop
             Ends pauses early. The caller who sets it cancels this if it takes too long.
         previous
@@ -241,9 +241,7 @@ class ClosingSteps:
                 SentWindow(
                     its.release,
                     sent,
-                    Durations(
-                        its.released, its.encoded, seconds * share, commit * share, its.release.gate_seconds
-                    ),
+                    Durations(its.released, its.encoded, seconds * share, commit * share, its.release.gate_seconds),
                 )
                 for its, sent in zip(closed, publications, strict=False)  # a bundle may have been divided
             ),
