@@ -127,7 +127,7 @@ class Worker:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
                 self._put(self._reader.filled(due))
-        self._queue.start_next()
+        self._queue.start_next(behind=self._reader.is_behind)
         paused = self._queue.full or not self._engine.room
         self._progress.tell(self._taking_over.holdings.left, closing=self._queue.busy, paused=paused)
         if paused:
@@ -176,7 +176,7 @@ class Worker:
     async def _poll(self) -> None:
         try:
             with self._pausing.orders.reading():
-                polled = await self._reader.poll(self._how_long())
+                polled = await self._reader.poll(self._how_long(), self._queue.room)
         except BrokerError as error:
             await self._joining.poll_failed(error)
             return

@@ -75,10 +75,11 @@ class ClosedWindow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueuedWindow:
-    """A sealed window, and the task that does its steps 1 to 3."""
+    """A sealed window, the task that does its steps 1 to 3, and since when it waits, in seconds of the clock."""
 
     outgoing: OutgoingWindow
     closing: asyncio.Task[ClosedWindow]  # never cancelled, since its thread cannot be
+    since: float
 
     @property
     def records(self) -> int:

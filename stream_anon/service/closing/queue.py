@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ MOST_RECORDS = 10_000
 MOST_BYTES = 4 * 1024 * 1024
 MOST_WINDOWS = 32  # however few records each has: a certificate and its columns take room too
 MOST_UNCLOSED = 2  # windows of which nobody knows yet how many bytes they have
+GATHER_WITHIN = 0.1  # seconds; a worker that is behind lets windows gather before it begins a transaction
 ALONE_AFTER_BREAK = 100  # windows: what broke a bundle may break the next one, and each time that takes seconds
 
 
@@ -107,18 +109,32 @@ class ClosingQueue:
 
     @property
     def full(self) -> bool:
-        """Return whether no further record may be taken: another window like the last would be too much."""
+        """Return whether no further record may be taken."""
+        return self._is_laden or self._unclosed >= MOST_UNCLOSED
+
+    @property
+    def _is_laden(self) -> bool:
+        """Return whether another window like the last would be too much."""
         waiting = self._waiting
         if not waiting:
             return False
-        sizes = [queued.size for queued in waiting if queued.size is not None]
+        sizes = [queued.size or 0 for queued in waiting]
         return (
             self._alone > 0
-            or len(waiting) - len(sizes) >= MOST_UNCLOSED
             or len(waiting) >= MOST_WINDOWS
             or sum(queued.records for queued in waiting) + waiting[-1].records > MOST_RECORDS
-            or sum(sizes) + max(sizes, default=0) > MOST_BYTES
+            or sum(sizes) + max(sizes) > MOST_BYTES
         )
+
+    @property
+    def _unclosed(self) -> int:
+        return sum(not queued.closing.done() for queued in self._waiting)
+
+    @property
+    def room(self) -> int:
+        """Return how many records may still wait beside those that wait; a large window needs no room."""
+        waiting = sum(queued.records for queued in self._waiting)
+        return 0 if self._alone else max(0, MOST_RECORDS - waiting)
 
     def put(self, outgoing: OutgoingWindow) -> None:
         """Put a sealed window last.
@@ -130,19 +146,30 @@ class ClosingQueue:
         self._closing = asyncio.create_task(self._steps.close(outgoing, self._closing, lambda: chain.last))
         self._closing.add_done_callback(self._closed)
         self._closing.add_done_callback(chain.add)
-        self._waiting.append(QueuedWindow(outgoing, self._closing))
+        self._waiting.append(QueuedWindow(outgoing, self._closing, self._clock.monotonic()))
 
     def _closed(self, closing: asyncio.Task[ClosedWindow]) -> None:
         """Drop the rows of a window that has left; else they would be kept until the next one is full."""
         if self._closing is closing:
             self._closing = None
 
-    def start_next(self) -> None:
-        """Begin to publish the next windows, if none is being published."""
-        if self._publishing is None and self._waiting:
+    def start_next(self, *, behind: bool = False) -> None:
+        """Begin to publish the next windows, if none is being published.
+
+        `behind` says that more records are at hand. Then small windows gather for a moment: each transaction costs
+        as much as hundreds of records, and what waits in the broker waits the shorter.
+        """
+        if self._publishing is None and self._waiting and not (behind and self._gathers):
             self._running = self._next_bundle()
             publishing = self._steps.publish(self._running, self._stop, self._out, self._chain.rewritten)
             self._publishing = asyncio.create_task(publishing)
+
+    @property
+    def _gathers(self) -> bool:
+        """Return whether the windows that wait should wait for more."""
+        if self._is_laden and (len(self._waiting) == 1 or not self._unclosed):
+            return False
+        return self._clock.monotonic() - self._waiting[0].since < GATHER_WITHIN
 
     def _next_bundle(self) -> list[QueuedWindow]:
         """Take the window that waits longest, closed or not, and those behind it that are closed and fit."""
@@ -160,9 +187,12 @@ class ClosingQueue:
         return bundle
 
     async def wait(self, within: float) -> None:
-        """Return when the window that is being published has ended, or after `within` seconds."""
+        """Return when a publication or the closing of a window that waits has ended, or after `within` seconds."""
+        tasks: list[asyncio.Task[Any]] = [queued.closing for queued in self._waiting if not queued.closing.done()]
         if self._publishing is not None:
-            await asyncio.wait([self._publishing], timeout=within)
+            tasks.append(self._publishing)
+        if tasks:
+            await asyncio.wait(tasks, timeout=within, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(within)
 

@@ -224,7 +224,7 @@ class Worker:
             )
             closing: asyncio.Future[ClosedWindow] = asyncio.get_running_loop().create_future()
             closing.set_result(closed)
-            queued = QueuedWindow(outgoing, cast("asyncio.Task[ClosedWindow]", closing))
+            queued = QueuedWindow(outgoing, cast("asyncio.Task[ClosedWindow]", closing), 0.0)
             result = await self.steps.publish([queued], self._stop)
             if result.published:
                 self.positions |= {n: end for (_, n), end in closed.publication.ends.items()}

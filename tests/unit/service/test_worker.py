@@ -161,7 +161,10 @@ async def test_no_third_window_is_filled_while_one_closes_and_one_is_full(monkey
         check_once(driver.broker, 200)
 
 
-async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committed() -> None:
+async def test_a_window_is_partitioned_while_the_one_before_is_in_its_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "MOST_RECORDS", 39)  # as above
     async with Driver() as driver:
         driver.sink.gate.clear()  # the first window hangs in its transaction
         released = []
