@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.texts import Texts
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
@@ -98,3 +100,9 @@ class Parcel:
     time: int
     headers: tuple[tuple[str, bytes], ...] = ()
     keys: Sequence[bytes] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of its values."""
+        values = self.values
+        return values.size if isinstance(values, Texts) else sum(len(value or b"") for value in values)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from stream_anon.ports.place import Place
 from stream_anon.ports.polled_records import Parcel
@@ -42,7 +42,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Publication:
-    """A closed window, ready to be sent; every attempt to publish it sends these bytes.
+    """A closed window, or a bundle of them, ready to be sent; every attempt to publish it sends these bytes.
 
     Parameters
     ----------
@@ -65,3 +65,30 @@ class Publication:
     digest: str
     time: int
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+def bundled(windows: Sequence[Publication]) -> Publication:
+    """Return closed windows, in the order of sealing, as one publication that is visible as a whole or not at all.
+
+    Batch, digest and time are those of the last window. So an entry of the ledger that names it proves that all of
+    them are out, and the next certificate names its own.
+
+    Raises
+    ------
+    ValueError
+        If a window does not begin where the one before it ends: what lies between would be passed over.
+    """
+    if len(windows) == 1:
+        return windows[0]
+    starts: dict[Place, int] = {}
+    ends: dict[Place, int] = {}
+    topic_ids: dict[str, str] = {}
+    for window in windows:
+        for place, start in window.starts.items():
+            if ends.get(place, start) != start:
+                raise ValueError("windows of a bundle do not join")
+            starts.setdefault(place, start)
+        ends.update(window.ends)
+        topic_ids.update(window.topic_ids)
+    parcels = tuple(parcel for window in windows for parcel in window.parcels)
+    return replace(windows[-1], parcels=parcels, starts=starts, ends=ends, topic_ids=topic_ids)

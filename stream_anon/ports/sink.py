@@ -47,7 +47,7 @@ class Sink(Protocol):
         ...
 
     async def publish(self, publication: Publication, membership: Membership, steps: Steps) -> None:
-        """Publish a window and set the offsets to its ends: both or none, and both visible on return.
+        """Publish a window or a bundle, and set the offsets to its ends: both or none, both visible on return.
 
         These are steps 4 to 9 of a closing. The service asks which of them was reached: at 6 a window shows that is
         too large, from 7 on it is only waited for.

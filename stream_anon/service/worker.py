@@ -2,9 +2,9 @@
 
 ::
 
-    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ close and publish (tasks of their own, one window at a time)
+    poll ──▶ decode ──▶ engine ──▶ sealed window ──▶ close and publish (tasks of their own)
      ▲                                  │
-     └── waits while one window is published and the next is full
+     └── waits while a window is published and the next one waits, or as many small ones as `queue` allows
 
 One task runs the loop, so that rows, positions and takeovers never meet. Only closing and publishing run beside it,
 and a takeover waits until they have ended.
@@ -127,7 +127,7 @@ class Worker:
             due = self._engine.tick(self._clock.monotonic())
             if due is not None:
                 self._put(self._reader.filled(due))
-        self._queue.start_next()
+        self._queue.start_next(behind=self._reader.is_behind)
         paused = self._queue.full or not self._engine.room
         self._progress.tell(self._taking_over.holdings.left, closing=self._queue.busy, paused=paused)
         if paused:
@@ -176,7 +176,7 @@ class Worker:
     async def _poll(self) -> None:
         try:
             with self._pausing.orders.reading():
-                polled = await self._reader.poll(self._how_long())
+                polled = await self._reader.poll(self._how_long(), self._queue.room)
         except BrokerError as error:
             await self._joining.poll_failed(error)
             return
@@ -232,7 +232,7 @@ class Worker:
             window = self._engine.seal(now)
             if window is not None:
                 self._put(self._reader.filled(window))
-        while self._queue.busy or self._queue.full:
+        while not self._queue.empty:
             self._queue.start_next()
             await self._queue.wait(POLL_SECONDS)
             self._collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -59,6 +60,8 @@ class ClosedWindow:
         Digest of the certificate that its own one names.
     draws
         Chose the output partitions, and choose the same again.
+    size
+        Bytes of what is published.
     """
 
     release: Release
@@ -67,18 +70,55 @@ class ClosedWindow:
     draws: np.random.Generator
     released: float
     encoded: float
+    size: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PublicationResult:
-    """How steps 4 to 10 ended; `publication` is visible if the outcome says so."""
+class QueuedWindow:
+    """A sealed window, the task that does its steps 1 to 3, and since when it waits, in seconds of the clock."""
 
-    outcome: Outcome
+    outgoing: OutgoingWindow
+    closing: asyncio.Task[ClosedWindow]  # never cancelled, since its thread cannot be
+    since: float
+
+    @property
+    def records(self) -> int:
+        """Return how many records it holds something of, whatever becomes of them."""
+        window = self.outgoing.window
+        return window.records + len(window.rejects) + window.over_limit
+
+    @property
+    def size(self) -> int | None:
+        """Return the bytes that it would send; None while it is not closed, and if it could not be."""
+        closing = self.closing
+        if not closing.done() or closing.cancelled() or closing.exception() is not None:
+            return None
+        return closing.result().size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentWindow:
+    """A window as it was sent last.
+
+    Parameters
+    ----------
+    durations
+        `publish` and `commit` are its share of the transaction's time.
+    """
+
     release: Release
     publication: Publication
     durations: Durations
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublicationResult:
+    """How steps 4 to 10 ended; all of `windows` are visible if the outcome says so, and otherwise none."""
+
+    outcome: Outcome
+    windows: tuple[SentWindow, ...]
+
     @property
     def published(self) -> bool:
-        """Return whether the window was published."""
+        """Return whether the windows were published."""
         return self.outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED)

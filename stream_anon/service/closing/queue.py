@@ -1,22 +1,40 @@
-"""Windows on their way out: one is being published, and the next one is closed meanwhile and waits for it."""
+"""Windows on their way out: one is being published, and the next one is closed meanwhile and waits for it.
+
+Small windows fill faster than a transaction ends. So several of them may wait, and those that are closed when their
+turn comes are a bundle: they are published in one transaction, in the order of sealing, each with its certificate.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.leaking import LeakageSamples
-from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, PublicationResult
+from stream_anon.service.closing.outgoing import (
+    ClosedWindow,
+    OutgoingWindow,
+    PublicationResult,
+    QueuedWindow,
+    SentWindow,
+)
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
 CANCEL_WITHIN = 0.5
+# What may wait together, and go out together. One window may have more of each: then it waits alone.
+MOST_RECORDS = 10_000
+MOST_BYTES = 4 * 1024 * 1024
+MOST_WINDOWS = 32  # however few records each has: a certificate and its columns take room too
+MOST_UNCLOSED = 2  # windows of which nobody knows yet how many bytes they have
+GATHER_WITHIN = 0.1  # seconds; a worker that is behind lets windows gather before it begins a transaction
+ALONE_AFTER_BREAK = 100  # windows: what broke a bundle may break the next one, and each time that takes seconds
 
 
 @dataclass(slots=True)
@@ -33,13 +51,6 @@ class _Chain:
         """Note that a certificate was written anew, if no later one has named it."""
         if self.last == old:
             self.last = new
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Queued:
-    outgoing: OutgoingWindow
-    closing: asyncio.Task[ClosedWindow]  # never cancelled, since its thread cannot be
-    chain: _Chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +89,9 @@ class ClosingQueue:
         self._stop = stop
         self._rechecks = rechecks
         self._leakages = leakages
-        self._waiting: deque[_Queued] = deque()
-        self._running: _Queued | None = None
+        self._waiting: deque[QueuedWindow] = deque()
+        self._running: list[QueuedWindow] = []
+        self._alone = 0  # how many more windows go out one by one
         self._publishing: asyncio.Task[PublicationResult] | None = None
         self._closing: asyncio.Task[ClosedWindow] | None = None  # of the window that was sealed last
         self._out: str | None = None  # digest of the last certificate that is out
@@ -91,9 +103,38 @@ class ClosingQueue:
         return self._publishing is not None
 
     @property
+    def empty(self) -> bool:
+        """Return whether nothing is being published or waits."""
+        return self._publishing is None and not self._waiting
+
+    @property
     def full(self) -> bool:
-        """Return whether a sealed window waits: no further record may be taken."""
-        return bool(self._waiting)
+        """Return whether no further record may be taken."""
+        return self._is_laden or self._unclosed >= MOST_UNCLOSED
+
+    @property
+    def _is_laden(self) -> bool:
+        """Return whether another window like the last would be too much."""
+        waiting = self._waiting
+        if not waiting:
+            return False
+        sizes = [queued.size or 0 for queued in waiting]
+        return (
+            self._alone > 0
+            or len(waiting) >= MOST_WINDOWS
+            or sum(queued.records for queued in waiting) + waiting[-1].records > MOST_RECORDS
+            or sum(sizes) + max(sizes) > MOST_BYTES
+        )
+
+    @property
+    def _unclosed(self) -> int:
+        return sum(not queued.closing.done() for queued in self._waiting)
+
+    @property
+    def room(self) -> int:
+        """Return how many records may still wait beside those that wait; a large window needs no room."""
+        waiting = sum(queued.records for queued in self._waiting)
+        return 0 if self._alone else max(0, MOST_RECORDS - waiting)
 
     def put(self, outgoing: OutgoingWindow) -> None:
         """Put a sealed window last.
@@ -105,55 +146,85 @@ class ClosingQueue:
         self._closing = asyncio.create_task(self._steps.close(outgoing, self._closing, lambda: chain.last))
         self._closing.add_done_callback(self._closed)
         self._closing.add_done_callback(chain.add)
-        self._waiting.append(_Queued(outgoing, self._closing, chain))
+        self._waiting.append(QueuedWindow(outgoing, self._closing, self._clock.monotonic()))
 
     def _closed(self, closing: asyncio.Task[ClosedWindow]) -> None:
         """Drop the rows of a window that has left; else they would be kept until the next one is full."""
         if self._closing is closing:
             self._closing = None
 
-    def start_next(self) -> None:
-        """Begin to publish the next window, if none is being published."""
-        if self._publishing is None and self._waiting:
-            self._running = queued = self._waiting.popleft()
-            publishing = self._steps.publish(
-                queued.outgoing, queued.closing, self._stop, self._out, queued.chain.rewritten
-            )
+    def start_next(self, *, behind: bool = False) -> None:
+        """Begin to publish the next windows, if none is being published.
+
+        `behind` says that more records are at hand. Then small windows gather for a moment: each transaction costs
+        as much as hundreds of records, and what waits in the broker waits the shorter.
+        """
+        if self._publishing is None and self._waiting and not (behind and self._gathers):
+            self._running = self._next_bundle()
+            publishing = self._steps.publish(self._running, self._stop, self._out, self._chain.rewritten)
             self._publishing = asyncio.create_task(publishing)
 
+    @property
+    def _gathers(self) -> bool:
+        """Return whether the windows that wait should wait for more."""
+        if self._is_laden and (len(self._waiting) == 1 or not self._unclosed):
+            return False
+        return self._clock.monotonic() - self._waiting[0].since < GATHER_WITHIN
+
+    def _next_bundle(self) -> list[QueuedWindow]:
+        """Take the window that waits longest, closed or not, and those behind it that are closed and fit."""
+        bundle = [self._waiting.popleft()]
+        records, size = bundle[0].records, bundle[0].size
+        self._alone = max(0, self._alone - 1)
+        while not self._alone and size is not None and self._waiting:
+            following = self._waiting[0]
+            records += following.records
+            if following.size is None or records > MOST_RECORDS or (size := size + following.size) > MOST_BYTES:
+                break
+            if following.outgoing.membership != bundle[0].outgoing.membership:
+                break
+            bundle.append(self._waiting.popleft())
+        return bundle
+
     async def wait(self, within: float) -> None:
-        """Return when the window that is being published has ended, or after `within` seconds."""
+        """Return when a publication or the closing of a window that waits has ended, or after `within` seconds."""
+        tasks: list[asyncio.Task[Any]] = [queued.closing for queued in self._waiting if not queued.closing.done()]
         if self._publishing is not None:
-            await asyncio.wait([self._publishing], timeout=within)
+            tasks.append(self._publishing)
+        if tasks:
+            await asyncio.wait(tasks, timeout=within, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(within)
 
     def collect(self) -> Unpublished | None:
-        """Tell how the publication of a window has ended; return the window if it was not published."""
+        """Tell how the publication of windows has ended; return how if they were not published."""
         if self._publishing is None or not self._publishing.done():
             return None
-        task, queued = self._publishing, self._running
-        self._publishing = self._running = None
+        task, bundle = self._publishing, self._running
+        self._publishing, self._running = None, []
         result = task.result()
-        assert queued is not None  # noqa: S101 - set together with the task
-        if result.published:
-            self._out = result.publication.digest
-            self._tell(self._published(result, queued.outgoing))
-            self._rechecks.take(result.publication)
-            self._leakages.take(queued.outgoing.window, result.release)
-            return None
+        divided = bundle[len(result.windows) :]
+        if divided:
+            self._waiting.extendleft(reversed(divided))
+            self._alone = ALONE_AFTER_BREAK
         if result.outcome is Outcome.LOST:
-            self._out = None  # nobody knows whether this one is out, so a new chain begins
-        self._tell(WindowAbandoned(result.release.records_in, result.outcome.value))
-        return Unpublished(result.outcome, queued.outgoing.membership)
+            self._out = None  # nobody knows whether these are out, so a new chain begins
+        for sent, queued in zip(result.windows, bundle, strict=False):
+            if result.published:
+                self._out = sent.publication.digest
+                self._tell(self._published(result.outcome, sent, queued.outgoing))
+                self._rechecks.take(sent.publication)
+                self._leakages.take(queued.outgoing.window, sent.release)
+            else:
+                self._tell(WindowAbandoned(sent.release.records_in, result.outcome.value))
+        return None if result.published else Unpublished(result.outcome, bundle[0].outgoing.membership)
 
     def abandon(self, reason: str) -> None:
         """Drop the windows that wait; the next certificate names the last that is known to be out."""
         while self._waiting:
             queued = self._waiting.popleft()
             queued.closing.add_done_callback(_forget)
-            window = queued.outgoing.window
-            self._tell(WindowAbandoned(window.records + len(window.rejects) + window.over_limit, reason))
+            self._tell(WindowAbandoned(queued.records, reason))
         self._chain = _Chain(self._out)
 
     async def cancel(self, reason: str) -> None:
@@ -162,18 +233,20 @@ class ClosingQueue:
         self._rechecks.stop()
         self._leakages.stop()
         task, self._publishing = self._publishing, None
-        if task is None or self._running is None:
+        bundle, self._running = self._running, []
+        if task is None:
             return
         task.cancel()
-        self._running.closing.add_done_callback(_forget)
+        for queued in bundle:
+            queued.closing.add_done_callback(_forget)
         await asyncio.wait([task], timeout=CANCEL_WITHIN)  # a task that hangs ends with the process
         if task.done() and not task.cancelled():
             task.exception()
-        self._tell(WindowAbandoned(self._running.outgoing.window.records, reason))
-        self._running = None
+        for queued in bundle:
+            self._tell(WindowAbandoned(queued.records, reason))
 
-    def _published(self, result: PublicationResult, outgoing: OutgoingWindow) -> WindowPublished:
-        release, publication = result.release, result.publication
+    def _published(self, outcome: Outcome, sent: SentWindow, outgoing: OutgoingWindow) -> WindowPublished:
+        release, publication = sent.release, sent.publication
         counts = release.rejects.counts()
         return WindowPublished(
             batch=publication.batch,
@@ -194,8 +267,8 @@ class ClosingQueue:
             closed_at=release.closed_at,
             at=self._clock.monotonic(),
             wall=self._clock.wall(),
-            durations=result.durations,
-            outcome=result.outcome,
+            durations=sent.durations,
+            outcome=outcome,
             faults=_by_attribute(release.rejects.dead),
             missing=release.missing,
             above_max_suppressed=release.above_max_suppressed,

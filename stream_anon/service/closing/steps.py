@@ -19,7 +19,7 @@ one's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -41,9 +41,17 @@ from stream_anon.errors import (
 from stream_anon.microdata.release import Release
 from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger, Sink, Steps
 from stream_anon.service.busy_time import BusyTime
+from stream_anon.ports.publication import bundled
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
-from stream_anon.service.closing.outgoing import TOO_LARGE, ClosedWindow, OutgoingWindow, PublicationResult
+from stream_anon.service.closing.outgoing import (
+    TOO_LARGE,
+    ClosedWindow,
+    OutgoingWindow,
+    PublicationResult,
+    QueuedWindow,
+    SentWindow,
+)
 from stream_anon.service.closing.writer import Writer
 from stream_anon.service.events import Away, Durations, Listener, Outcome, TransactionBroken, TransactionEnded
 from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe
@@ -55,7 +63,7 @@ COMMITTING = 7  # from this step on, a window is only waited for
 
 @dataclass(frozen=True, kw_only=True)
 class ClosingSteps:
-    """Closes sealed windows and publishes them, one at a time.
+    """Closes sealed windows one at a time, and publishes them, several small ones in one transaction.
 
     Parameters
     ----------
@@ -120,7 +128,9 @@ class ClosingSteps:
         async with steps.step(3, "encode"):
             named = previous()
             publication = await self._written(outgoing, release, named, draws)
-        return ClosedWindow(release, publication, named, draws, released - begun, self.clock.monotonic() - released)
+        size = sum(parcel.size for parcel in publication.parcels)
+        encoded = self.clock.monotonic() - released
+        return ClosedWindow(release, publication, named, draws, released - begun, encoded, size)
 
     async def _written(
         self,
@@ -146,40 +156,48 @@ class ClosingSteps:
 
     async def publish(  # noqa: PLR0915 - one attempt after the other, and each way in which it may end
         self,
-        outgoing: OutgoingWindow,
-        closing: asyncio.Task[ClosedWindow],
+        bundle: Sequence[QueuedWindow],
         stop: asyncio.Event,
         previous: str | None = None,
-        rewritten: Callable[[str, str], None] | None = None,
+        rewritten: Callable[[str, str], None] = lambda *_: None,
     ) -> PublicationResult:
-        """Do steps 4 to 10: publish a window exactly once, or not at all.
+        """Do steps 4 to 10: publish windows in one transaction exactly once, or not at all.
+
+        If a transaction of several windows broke and left nothing visible, they are not sent together again: what
+        is returned is how the first one of them ended.
 
         Parameters
         ----------
-        closing
-            Steps 1 to 3, which may have begun before it was this window's turn. They go on if this is cancelled.
+        bundle
+            Windows of one membership, in the order of sealing. Their steps 1 to 3 may have begun before it was
+            their turn, and go on if this is cancelled.
         stop
             Ends pauses early. The caller who sets it cancels this if it takes too long.
         previous
             Digest of the certificate before, as it was published in the end.
         rewritten
-            Called with the digests of this window's certificate before and after it was written anew.
+            Called with the digests of a window's certificate before and after it was written anew.
         """
-
-        async def rewrite() -> Publication:
-            anew = await self._written(outgoing, closed.release, previous, closed.draws, publication.batch)
-            if rewritten is not None:
-                rewritten(publication.digest, anew.digest)
-            return anew
-
         pauses, broken, refused = Pauses(stop), False, 0
-        closed = await asyncio.shield(closing)
-        publication = closed.publication
-        if closed.previous != previous:
-            publication = await rewrite()
+        outgoing = bundle[0].outgoing
+        closed = [await asyncio.shield(queued.closing) for queued in bundle]
+        publications = [it.publication for it in closed]
+
+        async def rewrite(number: int, named: str | None) -> None:
+            old, its = publications[number], closed[number]
+            anew = await self._written(bundle[number].outgoing, its.release, named, its.draws, old.batch)
+            rewritten(old.digest, anew.digest)
+            publications[number] = anew
+
+        named = previous
+        for number, its in enumerate(closed):
+            if its.previous != named:
+                await rewrite(number, named)
+            named = publications[number].digest
         begun = self.clock.monotonic()
         while True:
             steps = Steps("closing", self.at, self.clock.monotonic)
+            publication = bundled(publications)
             try:
                 await self.sink.publish(publication, outgoing.membership, steps)  # 4 to 9
                 outcome = Outcome.REPEATED if broken else Outcome.COMMITTED
@@ -193,26 +211,25 @@ class ClosingSteps:
                 outcome = Outcome.LOST
             except Exception as error:  # noqa: BLE001 - after any other error the outcome is unknown
                 # The message of a TopicError says what to do.
+                alone = len(publications) == 1
                 slow = steps.reached == SETTLING and not isinstance(error, TopicError)
-                refused += slow
+                refused += slow and alone
                 text = describe(error) + (TOO_LARGE if slow and refused > 1 else "")
                 self.tell(TransactionBroken(steps.reached, text))
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
-                if unsent and isinstance(error, TimeRefused):
-                    # The same release with other times: were its records read again, the same people would be put
-                    # into other classes at each attempt.
-                    self.reachability.away(Away.DATING, text, cause_of(error))
-                    broken = True
-                    await pauses.pause(error)
-                    publication = await rewrite()
-                    continue
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
+                dated = isinstance(error, TimeRefused)
                 if unsent and not never:
-                    if broken:
-                        self.reachability.away(Away.PUBLISHING, text, cause_of(error))
+                    if broken or dated:
+                        self.reachability.away(Away.DATING if dated else Away.PUBLISHING, text, cause_of(error))
                     broken = True
-                    await pauses.pause()
+                    del publications[1:]  # what is too large, or refused, may be so because of the others
+                    await pauses.pause(error if dated else None)
+                    if dated:
+                        # The same release with other times: were its records read again, the same people would be
+                        # put into other classes at each attempt.
+                        await rewrite(0, previous)
                     continue
                 outcome = Outcome.REFUSED if unsent else _OUTCOMES[ending]
             self.reachability.back(Away.DATING)
@@ -220,11 +237,19 @@ class ClosingSteps:
         self.reachability.back(Away.PUBLISHING)
         async with steps.step(10, "forget the window"):  # the caller lets go of it
             self.tell(TransactionEnded(outcome))
-        now = self.clock.monotonic()
-        durations = Durations(
-            closed.released, closed.encoded, now - begun, steps.since(COMMITTING), closed.release.gate_seconds
+        seconds, commit = self.clock.monotonic() - begun, steps.since(COMMITTING)
+        share = 1 / len(publications)
+        return PublicationResult(
+            outcome,
+            tuple(
+                SentWindow(
+                    its.release,
+                    sent,
+                    Durations(its.released, its.encoded, seconds * share, commit * share, its.release.gate_seconds),
+                )
+                for its, sent in zip(closed, publications, strict=False)  # a bundle may have been divided
+            ),
         )
-        return PublicationResult(outcome, closed.release, publication, durations)
 
     async def _renew(self) -> None:
         await self.sink.discard()

@@ -23,6 +23,7 @@ from stream_anon.service.intake.unread_records import Backlog
 from stream_anon.service.intake.waiting_readings import WaitingReadings
 
 MOST_POLLED = 10_000
+MOST_FILLED = 4  # windows, however small, that one poll may fill: each poll costs as much as some hundred records
 LEAST_TIMES = 100_000  # kept at the most, or four windows if that is more
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
@@ -52,7 +53,8 @@ class Reader:
         self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._readings = WaitingReadings()
-        self._most = min(parts.policy.window.max_records, MOST_POLLED)
+        self._window = parts.policy.window.max_records
+        self._is_behind = False
         self._probe: asyncio.Task[BrokerError | None] | None = None
         self._probed = parts.clock.monotonic()
         self._topic_ids: Mapping[str, str] = {}
@@ -103,6 +105,11 @@ class Reader:
         return self._is_another_topic
 
     @property
+    def is_behind(self) -> bool:
+        """Return whether the last poll brought as much as it might: more is at hand."""
+        return self._is_behind
+
+    @property
     def reading(self) -> frozenset[int]:
         """Return the sources that are read."""
         return frozenset(self._next)
@@ -131,17 +138,21 @@ class Reader:
         """Return a sealed window with what is known of the reading of its records, which is then forgotten."""
         return Full(window, self._times.take(window.ranges), self._readings.take(window.ranges))
 
-    async def poll(self, wait: float) -> Polled:
+    async def poll(self, wait: float, room: int) -> Polled:
         """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError.
+
+        `room` is how many records may still wait to be published: small windows are read several at a time.
 
         Records that wait for their schemas come first. Meanwhile nothing is fetched, but polls go on: they keep the
         membership.
         """
         try:
-            polled = await self._source.poll(wait, self._most)
+            most = min(max(self._window, min(MOST_FILLED * self._window, room // 2)), MOST_POLLED)
+            polled = await self._source.poll(wait, most)
         except (BrokerError, DeadClient):
-            self._doubts = POLLS_TO_TRUST
+            self._doubts, self._is_behind = POLLS_TO_TRUST, False
             raise
+        self._is_behind = sum(len(chunk.offsets) for chunk in polled.chunks) >= most
         self._doubts = 0 if polled.chunks else max(self._doubts - 1, 0)
         return self._unlearned.before(polled)
 

@@ -18,7 +18,7 @@ from stream_anon.adapters.kafka.writing.transactional_producer import Transactio
 from stream_anon.errors import BrokerError
 from stream_anon.ports import Membership, Parcel, Place, Publication, Source, Targets
 from stream_anon.ports.publication import header_of
-from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow
+from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, QueuedWindow
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Away, Event
 from stream_anon.service.fault_points import nowhere
@@ -225,7 +225,8 @@ class Worker:
             )
             closing: asyncio.Future[ClosedWindow] = asyncio.get_running_loop().create_future()
             closing.set_result(closed)
-            result = await self.steps.publish(outgoing, cast("asyncio.Task[ClosedWindow]", closing), self._stop)
+            queued = QueuedWindow(outgoing, cast("asyncio.Task[ClosedWindow]", closing), 0.0)
+            result = await self.steps.publish([queued], self._stop)
             if result.published:
                 self.positions |= {n: end for (_, n), end in closed.publication.ends.items()}
             else:
@@ -264,4 +265,4 @@ class Worker:
         parcels.append(Parcel(CERTIFICATES, 0, [json.dumps(certificate).encode()], _TIME, header_of(batch)))
         publication = Publication(batch, tuple(parcels), starts, ends, "", _TIME, self._topic_ids)
         release: Any = SimpleNamespace(gate_seconds=0.0)
-        return ClosedWindow(release, publication, None, np.random.default_rng(0), 0.0, 0.0)
+        return ClosedWindow(release, publication, None, np.random.default_rng(0), 0.0, 0.0, 0)

@@ -16,6 +16,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.microdata.release import Release
 from stream_anon.ports import DeadClient, Lost, Polled
 from stream_anon.privacy.certificate import certificate_digest, read_part
+from stream_anon.service.closing import queue
 from stream_anon.service.events import (
     Away,
     BrokerAway,
@@ -143,7 +144,8 @@ async def test_reject_is_a_dead_letter_that_quotes_nothing() -> None:
         assert driver.broker.offsets == {("people", 0): 13}
 
 
-async def test_no_third_window_is_filled_while_one_closes_and_one_is_full() -> None:
+async def test_no_third_window_is_filled_while_one_closes_and_one_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "MOST_RECORDS", 39)  # two of these windows are too much to wait together
     async with Driver() as driver:
         driver.sink.gate.clear()
         driver.send(people(200))
@@ -159,7 +161,10 @@ async def test_no_third_window_is_filled_while_one_closes_and_one_is_full() -> N
         check_once(driver.broker, 200)
 
 
-async def test_a_window_waits_to_be_partitioned_until_the_one_before_is_committed() -> None:
+async def test_a_window_is_partitioned_while_the_one_before_is_in_its_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "MOST_RECORDS", 39)  # as above
     async with Driver() as driver:
         driver.sink.gate.clear()  # the first window hangs in its transaction
         released = []

@@ -182,7 +182,7 @@ class Shipment:
             isinstance(parcel.values, Texts)
             and parcel.values.missing is None
             and parcel.keys is None
-            and parcel.time == time
+            and parcel.time >= time  # of windows that go out together
             for parcel in parcels
         ):
             return partial(PackedBatch.of, self._producer), _extend
