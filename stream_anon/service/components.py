@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
+from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
@@ -61,3 +62,4 @@ class Components:
     rechecks: Rechecks
     leakages: LeakageSamples
     troubles: Troubles
+    bounding: Bounding

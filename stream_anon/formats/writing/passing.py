@@ -93,6 +93,11 @@ class PassedTexts(Spans, PackedPayload):
             raise IndexError(row)
         return next(iter(self.take(slice(row % len(self), row % len(self) + 1))))
 
+    @property
+    def held(self) -> int:
+        """Return the bytes of texts and ends."""
+        return self.text.nbytes + self.ends.nbytes
+
     def take(self, rows: Rows) -> Self:
         """Return a copy of the chosen rows, so that the other rows do not stay in memory."""
         if isinstance(rows, slice):

@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
+from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.closing.rechecking import Rechecks
@@ -61,6 +62,8 @@ class ClosingQueue:
         Audits what was published.
     leakages
         Measures what it leaks.
+    bounding
+        Learns how large windows may become.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class ClosingQueue:
         stop: asyncio.Event,
         rechecks: Rechecks,
         leakages: LeakageSamples,
+        bounding: Bounding,
     ) -> None:
         self._steps = steps
         self._clock = clock
@@ -78,6 +82,7 @@ class ClosingQueue:
         self._stop = stop
         self._rechecks = rechecks
         self._leakages = leakages
+        self._bounding = bounding
         self._waiting: deque[_Queued] = deque()
         self._running: _Queued | None = None
         self._publishing: asyncio.Task[PublicationResult] | None = None
@@ -139,6 +144,7 @@ class ClosingQueue:
         if result.published:
             self._out = result.publication.digest
             self._tell(self._published(result, queued.outgoing))
+            self._bounding.published(queued.outgoing.window, result)
             self._rechecks.take(result.publication)
             self._leakages.take(queued.outgoing.window, result.release)
             return None

@@ -32,6 +32,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import (
     BatchRefused,
     BrokerError,
+    OutcomeUnknown,
     Overtaken,
     OwnershipLost,
     Recreated,
@@ -66,6 +67,9 @@ class ClosingSteps:
         Opens the ledger, and creates it again if it was deleted.
     first_window
         Withholds a window if a declared field has not come yet.
+    too_slow
+        Is told of a window that was twice too large for its time; returns whether its records should be read again
+        and published in smaller ones.
     """
 
     drawn: Callable[[SealedWindow], DrawnWindow]
@@ -80,6 +84,7 @@ class ClosingSteps:
     current: Callable[[], Membership | None]
     keeper: LedgerKeeper
     first_window: FirstWindow
+    too_slow: Callable[[SealedWindow], bool] = lambda _: False
 
     async def close(
         self,
@@ -204,6 +209,9 @@ class ClosingSteps:
                     publication = await rewrite()
                     continue
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
+                never |= (
+                    unsent and refused > 1 and isinstance(error, OutcomeUnknown) and self.too_slow(outgoing.window)
+                )
                 if unsent and not never:
                     if broken:
                         self.reachability.away(Away.PUBLISHING, text, cause_of(error))

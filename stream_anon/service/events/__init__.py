@@ -59,6 +59,7 @@ from stream_anon.service.events.windows import (
     WindowMeasured,
     WindowProgress,
     WindowPublished,
+    WindowsBounded,
     WindowWithheld,
 )
 
@@ -106,6 +107,7 @@ __all__ = [
     "WindowProgress",
     "WindowPublished",
     "WindowWithheld",
+    "WindowsBounded",
     "WorkerStarted",
     "WorkerStopped",
     "WorkerStopping",
