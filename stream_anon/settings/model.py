@@ -52,9 +52,9 @@ many times as many people as a class needs, or most windows of a quiet topic are
     max_records: Annotated[int, Field(ge=2, le=MOST_RECORDS)] | Literal["auto"] = "auto"
     """Records after which a window closes, 2 to 10,000,000; auto: as many as delay and memory allow."""
     max_memory: Annotated[str, Field(pattern=SIZE_PATTERN)] | Literal["auto"] = "auto"
-    """Bytes, such as 256MiB or 1GB, that what a window of a service holds may take: one more fills while it is
-    closed, which takes about three times as much. auto: a fifth of what the process may still use when it begins,
-    1GiB at the most; no bound where max_records is a number."""
+    """Bytes, such as 256MiB or 1GB, that what a window of a service holds may take. The process takes up to eight
+    times as much: a window is closed and written while the one before it is published. auto: an eighth of what the
+    process may still use when it begins, 1GiB at the most; no bound where max_records is a number."""
     max_delay: Duration = Field(default=30.0, ge=0.05, le=86_400)
     """Age of its oldest record at which a window closes."""
     shortfall: Literal["suppress", "hold"] = "suppress"

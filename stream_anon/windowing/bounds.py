@@ -19,9 +19,11 @@ MUCH = 0.7  # of the time that a window is given; the next one is smaller
 LITTLE = 0.3
 MOST_MEMORY = 2**30
 _CLOSING = 3
-"""What a window takes while it is closed and written, beside what it holds, in times of that."""
-PARTS = 2 + _CLOSING
-"""Of the memory: a window that fills, and one that is closed and written."""
+"""What a window takes while it is closed and written, beside what it holds, in times of that: 1.3 to 2.6 were
+measured, of windows of 300,000 and 1,000,000 rows with 50 and 1,000 bytes that pass."""
+PARTS = 8
+"""Into so many the memory is divided: two windows are in it at a time. While one is published (3 parts) the next
+one fills or, when it is full, is closed (4 parts). One that is out may still be audited (1 to 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,14 @@ class LearnedBound:
     def sealed(self, held: int, free: int) -> None:
         """Note how much a window held when it was sealed, in bytes, and how much memory was free then.
 
-        Less free memory than its closing takes halves what the next ones hold; twice as much as the next two take
-        brings it back.
+        Less free memory than its closing takes halves what the next ones hold. Where there is twice as much as
+        closing a window of twice the size takes, they may hold that.
         """
         if self._fixed or self._most.memory == math.inf:
             return
         if free < _CLOSING * held:
             self._set(self.now.records, max(LEAST_MEMORY, min(held, self.now.memory) / 2))
-        elif free > 4 * (1 + _CLOSING) * self.now.memory:
+        elif free > 4 * _CLOSING * self.now.memory:
             self._set(self.now.records, min(2 * self.now.memory, self._most.memory))
 
     def _halve_records(self, records: int) -> None:
