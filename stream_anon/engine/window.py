@@ -263,7 +263,7 @@ class Window:
         self._arriving += arrived
         oldest = now if self.oldest is None else self.oldest
         rate = self.admitted / (now - oldest) if now > oldest else np.inf
-        return Outlook(self.timer.expected(self.admitted, oldest, now), rate, self._at_once)
+        return Outlook(self.timer.expected(self.admitted, oldest, now, self.held), rate, self._at_once)
 
     @property
     def _none_missing(self) -> NDArray[np.int64]:

@@ -45,6 +45,12 @@ class Bound:
         """Return how many more records a window takes that holds so many, in so many bytes."""
         return max(0, self.records - admitted) if held < self.memory else 0
 
+    def expected(self, admitted: int, held: int) -> int:
+        """Return how many records fill a window, if the others take as many bytes as those that it has."""
+        if not held or self.memory == math.inf:
+            return self.records
+        return min(self.records, math.ceil(admitted * self.memory / held))
+
 
 class LearnedBound:
     """The bound of the windows to come, which follows what those before took of time and memory.

@@ -55,7 +55,7 @@ class WindowTimer:
         """Return how many more records the window admits; `held` are the bytes that it holds."""
         return self.bound.room(admitted, held)
 
-    def expected(self, admitted: int, oldest: float, now: float) -> int | None:
+    def expected(self, admitted: int, oldest: float, now: float, held: int = 0) -> int | None:
         """Return how many records the window will have admitted at its end, if they go on arriving as they did.
 
         None where its age says no end: it is held beyond its limit.
@@ -63,9 +63,8 @@ class WindowTimer:
         age = now - oldest
         if age >= self.age_limit:
             return None
-        if age <= 0:
-            return self.bound.records
-        return min(self.bound.records, math.ceil(admitted * self.age_limit / age))
+        full = self.bound.expected(admitted, held)
+        return full if age <= 0 else min(full, math.ceil(admitted * self.age_limit / age))
 
     def due_at(self, oldest: float, enough_since: float | None = None) -> float:
         """Return the time at which a window is due, given that its oldest record arrived at `oldest`.

@@ -49,7 +49,7 @@ async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
         driver.send(people(40))
         await driver.settle(60)
         assert [event.records_in for event in driver.told(WindowPublished)] == [40]
-        assert len({parcels for parcels in driver.sink.attempts}) == 1
+        assert len(set(driver.sink.attempts)) == 1
         assert [event.reason for event in driver.told(WindowsBounded)] == ["begun"]
 
 
