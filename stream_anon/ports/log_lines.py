@@ -301,7 +301,7 @@ class LogLine(StrEnum):
         "windows-bounded",
         "info",
         "What a window holds at the most when the worker begins, and when it may hold more again.",
-        "Nothing; `memory` is bytes of what is kept of its records.",
+        "Nothing; `memory`, if it is bounded, is bytes of what is kept of its records.",
     )
     WINDOWS_SMALLER = (
         "windows-smaller",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from stream_anon.engine.engine import Engine
@@ -67,4 +68,5 @@ class Bounding:
         if bound != before or reason == "begun":
             self._engine.bound = bound
             smaller = bound.records < before.records or bound.memory < before.memory
-            self._tell(WindowsBounded(bound.records, bound.memory, reason, smaller and reason != "begun"))
+            memory = None if bound.memory == math.inf else int(bound.memory)
+            self._tell(WindowsBounded(bound.records, memory, reason, smaller and reason != "begun"))

@@ -247,7 +247,7 @@ class WindowsBounded(Event):
     records
         Admitted records.
     memory
-        Bytes of what is kept of them; infinite where nobody bounds it.
+        Bytes of what is kept of them; None where nobody bounds it.
     reason
         `begun` when the worker begins, `time` if windows took too much or little of the time that they are given,
         `memory` if memory is short or no longer so.
@@ -256,13 +256,14 @@ class WindowsBounded(Event):
     """
 
     records: int
-    memory: float
+    memory: int | None
     reason: str  # "begun" | "time" | "memory"
     smaller: bool = False
 
     def _lines(self) -> Iterator[Said]:
         line = LogLine.WINDOWS_SMALLER if self.smaller else LogLine.WINDOWS_BOUNDED
-        yield line.said(records=self.records, memory=self.memory, reason=self.reason)
+        memory = {} if self.memory is None else {"memory": self.memory}
+        yield line.said(records=self.records, **memory, reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class WindowMetrics:
             case e.WindowsBounded():
                 self._records_limit = event.records
                 self._bound_records.set(event.records)
-                self._bound_bytes.set(event.memory)
+                self._bound_bytes.set(math.inf if event.memory is None else event.memory)
                 if event.smaller:
                     self._smaller.add(event.reason)
             case e.WindowPublished():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from stream_anon.engine.window import SealedWindow
@@ -86,4 +84,4 @@ async def test_where_memory_is_short_at_a_seal_the_next_windows_hold_less(monkey
 
 async def test_a_number_of_records_is_not_bounded_by_memory_unless_asked() -> None:
     async with Driver() as driver:
-        assert driver.told(WindowsBounded) == [WindowsBounded(20, math.inf, "begun")]
+        assert driver.told(WindowsBounded) == [WindowsBounded(20, None, "begun")]
