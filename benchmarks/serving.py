@@ -56,7 +56,7 @@ class Route:
 
 
 def adult_settings(
-    route: Route, data: Path, folder: Path, window: int, max_delay: str = "2s", **kafka: Any
+    route: Route, data: Path, folder: Path, window: int | str, max_delay: str = "2s", **kafka: Any
 ) -> Path:
     """Write a settings file with the policy of `benchmarks.adult` and return it."""
     attributes: dict[str, Any] = {

@@ -320,18 +320,18 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Records per window",
-                "Larger windows lose less.",
+                "Larger windows lose less. The bound is max_records, or what memory and time have shown to allow.",
                 "short",
                 (
                     (mean("window_size_records", SERVICE), "{{namespace}} {{job}} mean"),
-                    (f"max by ({SERVICE}) ({series('policy_max_records')})", "{{namespace}} {{job}} max_records"),
+                    (f"min by ({SERVICE}) ({series('window_bound_records')})", "{{namespace}} {{job}} bound"),
                 ),
                 width=8,
             ),
             Panel(
                 "Fill of windows",
-                "Admitted records as a share of max_records when a window closes. Well below 100 %, fewer workers "
-                "or a longer max_delay lose less information.",
+                "Admitted records as a share of the bound when a window closes. Well below 100 % of a chosen "
+                "max_records, fewer workers or a longer max_delay lose less information.",
                 "percentunit",
                 ((mean("window_fill_ratio", SERVICE), "{{namespace}} {{job}}"),),
                 width=8,

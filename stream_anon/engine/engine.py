@@ -5,8 +5,9 @@ It reads no clock, does no I/O and knows nothing of Kafka: a source is a small i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.privacy.criteria import Criteria
+from stream_anon.windowing.bounds import Bound
 from stream_anon.windowing.limits import WindowTimer
 
 LEAST_REJECTS = 100_000
+MOST_REJECTS = 1_000_000  # where nobody has chosen `max_records`: a dead letter of each is written
 MOST_LOSSES = 1_000  # a certificate names each
 MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
 
@@ -47,6 +50,8 @@ class Engine:
         For the age limits, and for what the policy's engine draws if it has no seed of its own.
     partitioner
         Makes the partitioner of each window; by default the policy's engine.
+    bound
+        What a window holds at the most; by default as many records as the policy says.
     """
 
     def __init__(
@@ -55,8 +60,10 @@ class Engine:
         *,
         draws: np.random.Generator,
         partitioner: Callable[[], Partitioner] | None = None,
+        bound: Bound | None = None,
     ) -> None:
         self._policy = policy
+        self._bound = Bound(policy.window.max_records) if bound is None else bound
         self._draws = draws
         self._partitioner = partitioner or partitioners(policy, draws=draws)
         self._criteria = Criteria.of(policy)
@@ -68,7 +75,7 @@ class Engine:
         self._window = self._new_window()
 
     def _new_window(self) -> Window:
-        timer = WindowTimer.draw(self._policy.window, self._draws)
+        timer = WindowTimer.draw(self._policy.window, self._draws, self._bound)
         return Window(self._policy, self._partitioner(), timer)
 
     # -- sources -------------------------------------------------------------------------------------------
@@ -178,10 +185,20 @@ class Engine:
                 self._window.reject(rejects.take(before), source, self._arrived)
                 rejects = rejects.take(~before)
             self._positions[source] = max(self._positions[source], end)
-            if not self._window.timer.room(self._window.admitted):
+            if self._window.full:
                 sealed.append(self._seal())
             if row >= len(batch):
                 return sealed
+
+    @property
+    def bound(self) -> Bound:
+        """What a window holds at the most; if it is changed, the open one follows."""
+        return self._bound
+
+    @bound.setter
+    def bound(self, bound: Bound) -> None:
+        self._bound = bound
+        self._window.timer = replace(self._window.timer, bound=bound)
 
     # -- closing -------------------------------------------------------------------------------------------
 
@@ -206,7 +223,8 @@ class Engine:
     @property
     def room(self) -> bool:
         """Return False while so many dead letters, ignored records or losses wait that no more may be read."""
-        many = max(LEAST_REJECTS, 4 * self._policy.window.max_records)
+        limits = self._policy.window
+        many = max(LEAST_REJECTS, min(4 * limits.max_records, MOST_REJECTS if limits.auto else math.inf))
         within = self._window.rejected < many and self._window.ignored < max(MOST_IGNORED, many)
         return within and self._window.losses < MOST_LOSSES
 
@@ -233,7 +251,8 @@ class Engine:
         """Seal the window if it is due; with `shortfall: hold` not before it has enough people."""
         self._advance(now)
         deadline = self.deadline
-        return None if deadline is None or self._now < deadline else self._seal()
+        due = self._window.full or (deadline is not None and self._now >= deadline)
+        return self._seal() if due else None
 
     def seal(self, now: float) -> SealedWindow | None:
         """Seal the window whatever its age; None if nothing came in since the last one."""

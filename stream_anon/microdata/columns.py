@@ -68,6 +68,11 @@ class Columns:
     def __len__(self) -> int:
         return len(self.individuals)
 
+    @property
+    def held(self) -> int:
+        """Return the bytes of the columns, sets left out."""
+        return self.codes.nbytes + self.individuals.nbytes + self.sensitive.nbytes
+
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Columns:
         """Return the chosen rows."""
         return Columns(

@@ -46,6 +46,11 @@ class Spellings:
 class PackedPayload(Sequence[Any]):
     """A payload that is not made of an object for each row."""
 
+    @property
+    @abstractmethod
+    def held(self) -> int:
+        """Return the bytes of the columns that the rows are kept in."""
+
     @abstractmethod
     def take(self, rows: Rows) -> Self:
         """Return the chosen rows in a payload that keeps no other ones alive."""
@@ -72,6 +77,11 @@ def taken(payload: Payload, rows: Rows) -> Payload:
     if isinstance(payload, PackedPayload):
         return payload.take(rows)
     return list(payload[rows]) if isinstance(rows, slice) else [payload[row] for row in rows.tolist()]
+
+
+def payload_bytes(payload: Payload) -> int:
+    """Return the bytes that a payload is kept in; of one with an object for each row no more than their places."""
+    return payload.held if isinstance(payload, PackedPayload) else 8 * len(payload)
 
 
 def missing_values(payload: Payload, rows: slice, fields: int) -> NDArray[np.int64]:

@@ -37,6 +37,8 @@ MOST_ROUNDS = 5
 MOST_REVISION = 2**31 - 1
 MOST_NULLS = 100
 MOST_RECORDS = 10_000_000
+MOST_AUTO = 1_000_000
+"""Records after which a window closes at the latest if nobody has chosen a number."""
 MOST_SHIELDS = 20
 
 
@@ -79,6 +81,9 @@ class WindowLimits:
         Records of one individual beyond which further ones are suppressed.
     least_people
         Individuals for which an overdue window waits, if it may be held; 0 for as many as a class needs.
+    auto
+        Whether nobody has chosen `max_records`. Then it is the most that a window may hold, and whoever runs the
+        windows closes them earlier where memory or time is short; see `windowing.bounds`.
     """
 
     max_records: int = 10_000
@@ -86,6 +91,7 @@ class WindowLimits:
     shortfall: Shortfall = Shortfall.SUPPRESS
     max_records_per_individual: int = 100
     least_people: int = 0
+    auto: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.max_records <= MOST_RECORDS:

@@ -309,6 +309,18 @@ class LogLine(StrEnum):
         "A window was dropped unpublished; its records will be read again.",
         "Nothing: its records are read again. If it happens over and over: runbook stalled.",
     )
+    WINDOWS_BOUNDED = (
+        "windows-bounded",
+        "info",
+        "What a window holds at the most when the worker begins, and when it may hold more again.",
+        "Nothing; `memory`, if it is bounded, is bytes of what is kept of its records.",
+    )
+    WINDOWS_SMALLER = (
+        "windows-smaller",
+        "warning",
+        "Windows were too large for their time, or memory is short: they close earlier from now on.",
+        "They lose more, and grow back. `time`: raise kafka.transaction_timeout; `memory`: raise the pod's limit.",
+    )
     WINDOW_WITHHELD = (
         "window-withheld",
         "error",

@@ -8,6 +8,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
 from stream_anon.service.busy_time import BusyTime
+from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.steps import ClosingSteps
@@ -63,3 +64,4 @@ class Components:
     leakages: LeakageSamples
     troubles: Troubles
     busy: BusyTime
+    bounding: Bounding

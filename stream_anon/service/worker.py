@@ -50,7 +50,7 @@ class Worker:
         self._joining = Joining(parts.source, parts.reachability, self._patience)
         self._taking_over = TakingOver(parts, self._reader, self._joining, self._patience)
         self._queue = ClosingQueue(
-            parts.closing_steps, parts.clock, parts.tell, stop, parts.rechecks, parts.leakages
+            parts.closing_steps, parts.clock, parts.tell, stop, parts.rechecks, parts.leakages, parts.bounding
         )
         self._ahead = Ahead(parts.engine, parts.clock)
         self._progress = Progress(parts, self._reader)
@@ -162,6 +162,7 @@ class Worker:
         # There is no row before connect() and a takeover.
         assert holdings.membership is not None and targets is not None  # noqa: S101, PT018
         places = tuple(self._source.place(n) for n in range(max(p.source for p in full.window.ranges) + 1))
+        self._parts.bounding.sealed(full.window)
         outgoing = OutgoingWindow(
             full.window,
             full.times,

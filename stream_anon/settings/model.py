@@ -21,7 +21,7 @@ from stream_anon.settings.attributes.attribute import AttributeSettings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.method import MethodSettings
 from stream_anon.settings.privacy import PrivacySettings
-from stream_anon.settings.section import Duration, Section
+from stream_anon.settings.section import SIZE_PATTERN, Duration, Section, size_of
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 
@@ -32,7 +32,11 @@ class WindowSettings(Section):
     explanation: ClassVar[
         str
     ] = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
-each window, between 0.9 and 1 times `max_delay`. `max_records` must not be below `privacy.k`.
+each window, between 0.9 and 1 times `max_delay`. A larger window loses less information and costs less a record, so
+leave `max_records` out: then `max_delay` decides. With `auto` a window is full when what it holds takes
+`max_memory`, or at 1,000,000 records (10,000 with `k-forest`). A service that finds a window too large for
+`kafka.transaction_timeout`, or memory short, goes on with smaller ones, and says so. A number must not be below
+`privacy.k`.
 
 `stream-anon anonymize` and `anonymize_frame` take a file or a frame as one table: of this section, only
 `max_records_per_individual` has a say there, and it counts over the whole table. With `--by-arrival`
@@ -45,8 +49,12 @@ It waits for nothing else: a window of enough people that misses a sensitive val
 due, since the moment of publication would tell who brought that value. So with `privacy.sensitive` let it wait for
 many times as many people as a class needs, or most windows of a quiet topic are suppressed."""
 
-    max_records: int = Field(default=10_000, ge=2, le=MOST_RECORDS)
-    """Records after which a window closes."""
+    max_records: Annotated[int, Field(ge=2, le=MOST_RECORDS)] | Literal["auto"] = "auto"
+    """Records after which a window closes, 2 to 10,000,000; auto: as many as delay and memory allow."""
+    max_memory: Annotated[str, Field(pattern=SIZE_PATTERN)] | Literal["auto"] = "auto"
+    """Bytes, such as 256MiB or 1GB, that what a window of a service holds may take. The process takes up to eight
+    times as much: a window is closed and written while the one before it is published. auto: an eighth of what the
+    process may still use when it begins, 1GiB at the most; no bound where max_records is a number."""
     max_delay: Duration = Field(default=30.0, ge=0.05, le=86_400)
     """Age of its oldest record at which a window closes."""
     shortfall: Literal["suppress", "hold"] = "suppress"
@@ -55,6 +63,11 @@ many times as many people as a class needs, or most windows of a quiet topic are
     """Records of one individual beyond which further ones are suppressed."""
     least_people: int = Field(default=0, ge=0, le=MOST_RECORDS)
     """With `shortfall: hold`, for how many people an overdue window waits; 0: as many as a class needs at least."""
+
+    @property
+    def memory(self) -> int | None:
+        """Return the bytes of `max_memory`; None for auto."""
+        return None if self.max_memory == "auto" else size_of(self.max_memory)
 
 
 class EngineSettings(Section):

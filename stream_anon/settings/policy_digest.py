@@ -11,7 +11,7 @@ from typing import Any
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS, AttributeSettings
-from stream_anon.settings.model import Settings
+from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.privacy import IndividualSettings
 from stream_anon.settings.section import Section
 
@@ -32,8 +32,11 @@ _ALWAYS: Mapping[str, frozenset[str]] = {
 }
 
 # A revision orders policies, and certificates name it beside the digest; `accept_weaker` names this very digest.
-# A learned order and the place of a secret promise nothing.
-_NEVER = frozenset({"revision", "accept_weaker", "order", "draws_key_file"})
+# A learned order, the place of a secret and the memory of a process promise nothing.
+_NEVER = frozenset({"revision", "accept_weaker", "order", "draws_key_file", "max_memory"})
+
+# What `window.max_records: auto` is hashed as: it was the default before, and promises no less than any number.
+_AUTO = 10_000
 
 
 def hashed_settings(settings: Settings) -> dict[str, Any]:
@@ -46,12 +49,17 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
     engine["seed"] = {None: 0, 0: "0"}.get(settings.engine.seed, settings.engine.seed)
     return {
         "privacy": privacy,
-        "window": _hashed("window", settings.window),
+        "window": _window(settings.window),
         "engine": engine,
         # The order of attributes is that of what is published, so it counts.
         "attributes": [[name, _attribute(given)] for name, given in settings.attributes.items()],
         **_where_given(settings),
     }
+
+
+def _window(given: WindowSettings) -> dict[str, Any]:
+    hashed = _hashed("window", given, _NEVER)
+    return hashed | ({"max_records": _AUTO} if given.max_records == "auto" else {})
 
 
 def _hashed(name: str, section: Section, never: frozenset[str] = frozenset()) -> dict[str, Any]:

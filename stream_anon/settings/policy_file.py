@@ -36,14 +36,23 @@ from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import AboveMost, EngineChoice, Loss, Policy, Shortfall, WindowLimits
+from stream_anon.microdata.policy import (
+    MOST_AUTO,
+    MOST_K_FOREST,
+    AboveMost,
+    EngineChoice,
+    Loss,
+    Policy,
+    Shortfall,
+    WindowLimits,
+)
 from stream_anon.secret_files import read_key
 from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.attributes.domains import BalancedSettings, DomainSettings, WordsSettings
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import Settings
+from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.policy_digest import hashed_settings
 from stream_anon.settings.privacy import DiversitySettings
 
@@ -82,13 +91,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             individual=settings.privacy.individuals.field,
             max_share=settings.privacy.asked_share,
             diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
-            window=WindowLimits(
-                settings.window.max_records,
-                settings.window.max_delay,
-                Shortfall(settings.window.shortfall),
-                settings.window.max_records_per_individual,
-                settings.window.least_people,
-            ),
+            window=_limits(settings.window, chosen.name),
             engine=EngineChoice(
                 chosen.name,
                 chosen.seed,
@@ -145,6 +148,19 @@ def _on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> 
     return tuple(
         attribute.at_level(levels.get(attribute.name, 0)) if isinstance(attribute, QuasiIdentifier) else attribute
         for attribute in attributes
+    )
+
+
+def _limits(given: WindowSettings, engine: str) -> WindowLimits:
+    auto = given.max_records == "auto"
+    most = MOST_K_FOREST if engine == "k-forest" else MOST_AUTO
+    return WindowLimits(
+        most if given.max_records == "auto" else given.max_records,
+        given.max_delay,
+        Shortfall(given.shortfall),
+        given.max_records_per_individual,
+        given.least_people,
+        auto,
     )
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+SIZE_PATTERN = r"^[1-9][0-9]{0,5} ?([KMG]i?B)$"
+_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -35,6 +37,12 @@ def _seconds(value: object) -> object:
     if match is None:
         raise ValueError("must be a duration such as 500ms, 30s or 2m")
     return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+def size_of(text: str) -> int:
+    """Return the bytes of a size such as `512MiB` that fits `SIZE_PATTERN`."""
+    unit = text.lstrip("0123456789 ")
+    return int(text.removesuffix(unit)) * _SIZES[unit]
 
 
 Duration = Annotated[float, BeforeValidator(_seconds)]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stream_anon.microdata.policy import WindowLimits
+from stream_anon.windowing.bounds import Bound
 
 LEAST_AGE = 0.9
 
@@ -33,21 +34,28 @@ class WindowTimer:
         The policy's limits.
     age_limit
         Seconds after the arrival of its oldest record at which the window is due.
+    bound
+        What it holds at the most.
     """
 
     limits: WindowLimits
     age_limit: float
+    bound: Bound
 
     @classmethod
-    def draw(cls, limits: WindowLimits, draws: np.random.Generator) -> WindowTimer:
-        """Return the timer of a new window, its age limit between 0.9 and 1 times max_delay."""
-        return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0))
+    def draw(cls, limits: WindowLimits, draws: np.random.Generator, bound: Bound | None = None) -> WindowTimer:
+        """Return the timer of a new window, its age limit between 0.9 and 1 times max_delay.
 
-    def room(self, admitted: int) -> int:
-        """Return how many more records the window admits."""
-        return max(0, self.limits.max_records - admitted)
+        Without a `bound` the limits alone say what it holds.
+        """
+        bound = Bound(limits.max_records) if bound is None else bound
+        return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0), bound)
 
-    def expected(self, admitted: int, oldest: float, now: float) -> int | None:
+    def room(self, admitted: int, held: int = 0) -> int:
+        """Return how many more records the window admits; `held` are the bytes that it holds."""
+        return self.bound.room(admitted, held)
+
+    def expected(self, admitted: int, oldest: float, now: float, held: int = 0) -> int | None:
         """Return how many records the window will have admitted at its end, if they go on arriving as they did.
 
         None where its age says no end: it is held beyond its limit.
@@ -55,9 +63,8 @@ class WindowTimer:
         age = now - oldest
         if age >= self.age_limit:
             return None
-        if age <= 0:
-            return self.limits.max_records
-        return min(self.limits.max_records, math.ceil(admitted * self.age_limit / age))
+        full = self.bound.expected(admitted, held)
+        return full if age <= 0 else min(full, math.ceil(admitted * self.age_limit / age))
 
     def due_at(self, oldest: float, enough_since: float | None = None) -> float:
         """Return the time at which a window is due, given that its oldest record arrived at `oldest`.

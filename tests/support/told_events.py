@@ -78,6 +78,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     PUBLISHED,
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
     e.WindowMeasured((("city", 0.31, 0.12),), 0.01),
+    e.WindowsBounded(250_000, 2**28, "time", smaller=True),
     e.WindowAbandoned(12, "stopping"),
     e.WindowWithheld(12, ("age",)),
     e.TransactionBroken("commit", "ConnectionError"),

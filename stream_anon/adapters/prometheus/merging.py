@@ -29,6 +29,8 @@ _ADDED: Callable[[Sequence[float]], float] = math.fsum
 GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_window_records": _ADDED,
     "stream_anon_window_oldest_age_seconds": max,
+    "stream_anon_window_bound_records": min,
+    "stream_anon_window_bound_bytes": min,
     "stream_anon_window_closing": max,
     "stream_anon_consumer_paused": max,
     "stream_anon_achieved_k": _least_positive,  # 0 stands for a worker that has published nothing yet

@@ -26,7 +26,7 @@ from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.one_table import becomes_one
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
 from stream_anon.rounding import in_percent
 
@@ -122,10 +122,25 @@ def _show_policy(console: Console, policy: Policy) -> None:
         console.print(Text(f"  each shield: {shield.k} individuals share {', '.join(shield.attributes)}"))
     console.print(
         Text(
-            f"  each window: {window.max_records:,} records or {window.max_delay:g} s, "
+            f"  each window: {_limits(window)}, "
             f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
         )
     )
+
+
+def _limits(window: WindowLimits) -> str:
+    if not window.auto:
+        return f"{window.max_records:,} records or {window.max_delay:g} s"
+    return f"what comes in {window.max_delay:g} s, {window.max_records:,} records at the most or what memory takes"
+
+
+def _window_by_rate(study: Study, window: WindowLimits) -> dict[str, str]:
+    """Return what a window will hold, where the rate and its delay decide."""
+    if not window.auto or study.whole or not study.seconds:
+        return {}
+    rate = study.records / study.seconds
+    most = min(round(rate * window.max_delay), window.max_records)
+    return {"a window": f"about {most:,} records: {rate:,.4g} a second come"}
 
 
 def _show_study(console: Console, study: Study, policy: Policy, complete: bool) -> None:
@@ -136,6 +151,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
         "fit the policy": f"{study.fit:,}, of {study.individuals:,} individuals",
         "rejected": f"{study.rejected_share:.2%}",
     }
+    rows |= _window_by_rate(study, policy.window)
     if study.ignored:
         rows["ignored"] = f"{study.ignored:,} more, which hold no row"
     _grid(console, rows)

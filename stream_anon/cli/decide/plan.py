@@ -146,7 +146,8 @@ def show(found: Plan, console: Console) -> None:
         setting, figures = trial.setting, trial.figures
         mark = "*" if place in found.front else ""
         own = [mark, str(setting.k), *([_plain(setting.l)] if several_l else []), setting.engine]
-        own += [f"{setting.max_records:,}", f"{setting.max_delay:g} s"]
+        records = "auto" if found.is_auto(setting) else f"{setting.max_records:,}"
+        own += [records, f"{setting.max_delay:g} s"]
         if figures is None:
             table.add_row(*map(Text, (*own, "0", *("-",) * 5)))
             continue
@@ -200,11 +201,12 @@ def _show_answers(found: Plan, console: Console) -> None:
         if place is None:
             console.print(Text(f"  {promise}: no setting that was tried meets it", style="yellow"))
         else:
-            console.print(Text(f"  {promise}: {_as_settings(found.trials[place].setting)}", style="green"))
+            console.print(Text(f"  {promise}: {_as_settings(found, found.trials[place].setting)}", style="green"))
 
 
-def _as_settings(setting: Setting) -> str:
-    window = f"max_records: {setting.max_records}, max_delay: {setting.max_delay:g}s"
+def _as_settings(found: Plan, setting: Setting) -> str:
+    records = "" if found.is_auto(setting) else f"max_records: {setting.max_records}, "
+    window = f"{records}max_delay: {setting.max_delay:g}s"
     return f"engine: {{name: {setting.engine}}}, window: {{{window}}}"
 
 

@@ -60,6 +60,11 @@ class PassedColumns(PackedPayload):
         pairs = zip(self.values, self.places[:, row].tolist(), strict=True)
         return tuple(values[place] for values, place in pairs)
 
+    @property
+    def held(self) -> int:
+        """Return the bytes of the columns, without what the values themselves take."""
+        return self.places.nbytes + sum(values.nbytes for values in self.values)
+
     def take(self, rows: Rows) -> Self:
         """Return the chosen rows, without values that only others have; O(rows log rows)."""
         chosen = self.places[:, rows]

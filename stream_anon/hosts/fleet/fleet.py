@@ -63,7 +63,7 @@ async def _serve(settings: Settings, config: Path, workers: int, accepted: Seque
     board = FleetBoard(workers, clock.monotonic, registry)
     stop = stop_at_signals(log)
     orders = Orders(stop, clock, paused=kafka_of(settings).paused)
-    command = (sys.executable, "-m", "stream_anon.hosts.fleet.member", str(config), *accepted)
+    command = (sys.executable, "-m", "stream_anon.hosts.fleet.member", str(config), str(workers), *accepted)
     fleet = Fleet(command, workers, board, FleetMetrics(registry, workers), clock, log, stop, orders)
     with quiet_libraries(log, clock.monotonic):
         async with listening(settings.http, board, lambda: exposition(board), log, orders.by_name):

@@ -1,4 +1,4 @@
-"""One worker process of a fleet: `python -m stream_anon.hosts.fleet.member FILE [CONDITION ...] NUMBER`.
+"""One worker process of a fleet: `python -m stream_anon.hosts.fleet.member FILE WORKERS [CONDITION ...] NUMBER`.
 
 The fleet starts it. Its standard output carries reports, and its standard input carries orders
 (`service/orders.py`). It stops at SIGTERM, and when its standard input ends, since its parent is gone then.
@@ -59,7 +59,7 @@ class _Reporter:
             transport.close()
 
 
-async def _work(settings: Settings, policy: Policy, number: int, descriptor: int) -> None:
+async def _work(settings: Settings, policy: Policy, workers: int, number: int, descriptor: int) -> None:
     clock = SystemClock()
     log = open_log(clock.wall, settings.logs.format, settings.logs.level).bind(worker=number)
     registry = CollectorRegistry()
@@ -83,6 +83,7 @@ async def _work(settings: Settings, policy: Policy, number: int, descriptor: int
                     permit_of,
                     reporter.warm.set,
                     orders=orders,
+                    sharing=workers,
                 )
             except Exception:
                 log.exception(LogLine.FAILED)
@@ -109,12 +110,12 @@ def _read_orders(stop: asyncio.Event, orders: Orders) -> None:
     loop.add_reader(descriptor, read)
 
 
-def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
-    """Work until asked to stop; return the exit code."""
+def main(config: Path, workers: int, accepted: Sequence[Condition], number: int) -> int:
+    """Work as one of so many until asked to stop; return the exit code."""
     descriptor = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may be written between reports
     try:
-        asyncio.run(_work(*prepare(config, accepted), number, descriptor))
+        asyncio.run(_work(*prepare(config, accepted), workers, number, descriptor))
     except SettingsError as error:
         sys.stderr.write(f"stream-anon: {error}\n")
         return WRONG_SETTINGS
@@ -129,4 +130,5 @@ def main(config: Path, accepted: Sequence[Condition], number: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), [Condition(name) for name in sys.argv[2:-1]], int(sys.argv[-1])))
+    _, _file, _workers, *_conditions, _number = sys.argv
+    sys.exit(main(Path(_file), int(_workers), [Condition(name) for name in _conditions], int(_number)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -30,7 +31,8 @@ class PlanChoices:
     Parameters
     ----------
     k, l, engine, max_records, max_delay
-        Empty: what the policy says; of `max_records` its half, quarter, eighth and sixteenth too.
+        Empty: what the policy says; of `max_records` its half, quarter, eighth and sixteenth too, or of `max_delay`
+        where nobody has chosen a number of records.
     """
 
     k: Sequence[int] = ()
@@ -48,14 +50,19 @@ class PlanChoices:
             If these are more than a thousand, or the policy is for whole files.
         """
         policy.check_streamed()
-        most = policy.window.max_records
-        sizes = self.max_records or [most >> i for i in range(_HALVINGS + 1) if most >> i >= policy.crowd]
+        window = policy.window
+        delays: Sequence[float] = self.max_delay or (window.max_delay,)
+        sizes: Sequence[int] = self.max_records or (window.max_records,)
+        if window.auto and not (self.max_records or self.max_delay):
+            delays = [window.max_delay / 2**i for i in range(_HALVINGS + 1)]
+        elif not self.max_records and not window.auto:
+            sizes = [n for i in range(_HALVINGS + 1) if (n := window.max_records >> i) >= policy.crowd]
         combinations = product(
             sorted(set(self.k or (policy.crowd,))),
             sorted(set(self.l)) or (None,),
             list(dict.fromkeys(self.engine or (policy.engine.name,))),
             sorted(set(sizes)),
-            sorted(set(self.max_delay or (policy.window.max_delay,))),
+            sorted(set(delays)),
         )
         found = [Setting(*values) for values in combinations]
         if len(found) > MOST_SETTINGS:
@@ -123,8 +130,17 @@ class Plan:
         arrivals = self.arrivals
         if arrivals.record_bytes is None:
             return ()
-        windows = sorted({trial.setting.max_records for trial in self.trials})
+        windows = sorted({self._records(trial.setting) for trial in self.trials})
         return tuple(sizing(arrivals.rate, arrivals.record_bytes, window) for window in windows)
+
+    def is_auto(self, setting: Setting) -> bool:
+        """Return whether a window of a setting holds what comes within its delay."""
+        window = self.arrivals.policy.window
+        return window.auto and setting.max_records == window.max_records
+
+    def _records(self, setting: Setting) -> int:
+        comes = math.ceil(self.arrivals.rate * setting.max_delay)
+        return min(setting.max_records, comes) if self.is_auto(setting) else setting.max_records
 
     @property
     def met(self) -> bool:

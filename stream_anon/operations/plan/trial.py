@@ -15,7 +15,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.judging.replay import replayed
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import MOST_K_FOREST, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.operations.plan.arrivals import Arrivals
 
@@ -83,7 +83,9 @@ class Trial:
 
 def with_setting(policy: Policy, setting: Setting, seed: int) -> Policy:
     """Return the policy with a setting in place of its own; SettingsError if these contradict each other."""
-    engine = policy.engine
+    engine, records = policy.engine, setting.max_records
+    if policy.window.auto and setting.engine == "k-forest":
+        records = min(records, MOST_K_FOREST)
     if setting.engine != engine.name:
         # What one engine is told, another one does not know.
         engine = replace(engine, relaxed=False, least_loss=False, order=None, rounds=1, name=setting.engine)
@@ -92,7 +94,7 @@ def with_setting(policy: Policy, setting: Setting, seed: int) -> Policy:
         k=setting.k,
         diversity=diversity_with(policy, setting.l),
         engine=replace(engine, seed=seed),
-        window=replace(policy.window, max_records=setting.max_records, max_delay=setting.max_delay),
+        window=replace(policy.window, max_records=records, max_delay=setting.max_delay),
     )
 
 

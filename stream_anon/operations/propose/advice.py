@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from stream_anon.operations.propose.roles import is_personal
 
 MANY = 12  # quasi-identifiers; beyond these, classes of k people agree in little
-LARGEST_WINDOW = 1_000_000
 _MOST_NAMED = 8
 
 
@@ -19,11 +18,6 @@ class Candidate:
 
     name: str
     values: int
-
-
-def window_records(k: int) -> int:
-    """Return how many records a window should hold, so that about 200 classes fit in."""
-    return min(max(10_000, 200 * k), max(LARGEST_WINDOW, k))
 
 
 def few_people(individuals: int, k: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledFi
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.propose.advice import Candidate, few_people, many_columns, window_records
+from stream_anon.operations.propose.advice import Candidate, few_people, many_columns
 from stream_anon.operations.propose.cuts import with_cuts
 from stream_anon.operations.propose.first_line import holds_names
 from stream_anon.operations.propose.guess import label
@@ -265,8 +265,8 @@ def _lines(
         yield "  # DECIDE: so many different values every class must show, so that it tells nobody's."
         yield "  sensitive:"
         yield from (f"    {scalar(name)}: {{distinct_l: 2}}" for name in diverse)
-    yield from ("", "# DECIDE: longer and larger windows lose less information and delay more.")
-    yield f"window: {{max_records: {window_records(k)}, max_delay: 30s}}"
+    yield from ("", "# DECIDE: how long a record may wait. Longer windows are larger and lose less information.")
+    yield "window: {max_delay: 30s}"
     yield from ("", "attributes:")
     for field in fields:
         if field.settings:

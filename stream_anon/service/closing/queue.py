@@ -15,6 +15,7 @@ import numpy as np
 
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
+from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.outgoing import (
     ClosedWindow,
@@ -29,9 +30,9 @@ from stream_anon.service.events import Listener, Outcome, WindowAbandoned, Windo
 
 CANCEL_WITHIN = 0.5
 # What may wait together, and go out together. One window may have more of each: then it waits alone.
-MOST_RECORDS = 10_000
-MOST_BYTES = 4 * 1024 * 1024
-MOST_WINDOWS = 32  # however few records each has: a certificate and its columns take room too
+RECORDS_TOGETHER = 10_000
+BYTES_TOGETHER = 4 * 1024 * 1024
+WINDOWS_TOGETHER = 32  # however few records each has: a certificate and its columns take room too
 MOST_UNCLOSED = 2  # windows of which nobody knows yet how many bytes they have
 GATHER_WITHIN = 0.1  # seconds; a worker that is behind lets windows gather before it begins a transaction
 ALONE_AFTER_BREAK = 100  # windows: what broke a bundle may break the next one, and each time that takes seconds
@@ -72,6 +73,8 @@ class ClosingQueue:
         Audits what was published.
     leakages
         Measures what it leaks.
+    bounding
+        Learns how large windows may become.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class ClosingQueue:
         stop: asyncio.Event,
         rechecks: Rechecks,
         leakages: LeakageSamples,
+        bounding: Bounding,
     ) -> None:
         self._steps = steps
         self._clock = clock
@@ -89,6 +93,7 @@ class ClosingQueue:
         self._stop = stop
         self._rechecks = rechecks
         self._leakages = leakages
+        self._bounding = bounding
         self._waiting: deque[QueuedWindow] = deque()
         self._running: list[QueuedWindow] = []
         self._alone = 0  # how many more windows go out one by one
@@ -121,9 +126,9 @@ class ClosingQueue:
         sizes = [queued.size or 0 for queued in waiting]
         return (
             self._alone > 0
-            or len(waiting) >= MOST_WINDOWS
-            or sum(queued.records for queued in waiting) + waiting[-1].records > MOST_RECORDS
-            or sum(sizes) + max(sizes) > MOST_BYTES
+            or len(waiting) >= WINDOWS_TOGETHER
+            or sum(queued.records for queued in waiting) + waiting[-1].records > RECORDS_TOGETHER
+            or sum(sizes) + max(sizes) > BYTES_TOGETHER
         )
 
     @property
@@ -134,7 +139,7 @@ class ClosingQueue:
     def room(self) -> int:
         """Return how many records may still wait beside those that wait; a large window needs no room."""
         waiting = sum(queued.records for queued in self._waiting)
-        return 0 if self._alone else max(0, MOST_RECORDS - waiting)
+        return 0 if self._alone else max(0, RECORDS_TOGETHER - waiting)
 
     def put(self, outgoing: OutgoingWindow) -> None:
         """Put a sealed window last.
@@ -179,7 +184,7 @@ class ClosingQueue:
         while not self._alone and size is not None and self._waiting:
             following = self._waiting[0]
             records += following.records
-            if following.size is None or records > MOST_RECORDS or (size := size + following.size) > MOST_BYTES:
+            if following.size is None or records > RECORDS_TOGETHER or (size := size + following.size) > BYTES_TOGETHER:
                 break
             if following.outgoing.membership != bundle[0].outgoing.membership:
                 break
@@ -213,6 +218,8 @@ class ClosingQueue:
             if result.published:
                 self._out = sent.publication.digest
                 self._tell(self._published(result.outcome, sent, queued.outgoing))
+                if len(bundle) == 1 and result.outcome is Outcome.COMMITTED:
+                    self._bounding.published(queued.outgoing.window, sent.durations)
                 self._rechecks.take(sent.publication)
                 self._leakages.take(queued.outgoing.window, sent.release)
             else:

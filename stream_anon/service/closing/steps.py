@@ -32,6 +32,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import (
     BatchRefused,
     BrokerError,
+    OutcomeUnknown,
     Overtaken,
     OwnershipLost,
     Recreated,
@@ -40,8 +41,8 @@ from stream_anon.errors import (
 )
 from stream_anon.microdata.release import Release
 from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger, Sink, Steps
-from stream_anon.service.busy_time import BusyTime
 from stream_anon.ports.publication import bundled
+from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.outgoing import (
@@ -75,6 +76,9 @@ class ClosingSteps:
         Opens the ledger, and creates it again if it was deleted.
     first_window
         Withholds a window if a declared field has not come yet.
+    too_slow
+        Is told of a window that was twice too large for its time; returns whether its records should be read again
+        and published in smaller ones.
     """
 
     drawn: Callable[[SealedWindow], DrawnWindow]
@@ -90,6 +94,7 @@ class ClosingSteps:
     keeper: LedgerKeeper
     first_window: FirstWindow
     busy: BusyTime
+    too_slow: Callable[[SealedWindow], bool] = lambda _: False
 
     async def close(
         self,
@@ -219,6 +224,9 @@ class ClosingSteps:
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
+                never |= (
+                    unsent and refused > 1 and isinstance(error, OutcomeUnknown) and self.too_slow(outgoing.window)
+                )
                 dated = isinstance(error, TimeRefused)
                 if unsent and not never:
                     if broken or dated:

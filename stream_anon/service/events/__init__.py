@@ -60,6 +60,7 @@ from stream_anon.service.events.windows import (
     WindowMeasured,
     WindowProgress,
     WindowPublished,
+    WindowsBounded,
     WindowWithheld,
 )
 
@@ -108,6 +109,7 @@ __all__ = [
     "WindowProgress",
     "WindowPublished",
     "WindowWithheld",
+    "WindowsBounded",
     "WorkerStarted",
     "WorkerStopped",
     "WorkerStopping",

@@ -34,6 +34,8 @@ class WorkerStarted(Event):
         `privacy.revision`.
     shields
         The shields of the policy, in its order.
+    chosen
+        Whether somebody has chosen `max_records`.
     """
 
     software: str
@@ -54,6 +56,7 @@ class WorkerStarted(Event):
     accept_missing: tuple[str, ...] = ()
     revision: int = 0
     shields: tuple[Shield, ...] = ()
+    chosen: bool = True
 
     def _lines(self) -> Iterator[Said]:
         yield LogLine.STARTED.said(

@@ -242,6 +242,34 @@ class WindowAbandoned(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WindowsBounded(Event):
+    """Windows hold so much at the most from now on.
+
+    Parameters
+    ----------
+    records
+        Admitted records.
+    memory
+        Bytes of what is kept of them; None where nobody bounds it.
+    reason
+        `begun` when the worker begins, `time` if windows took too much or little of the time that they are given,
+        `memory` if memory is short or no longer so.
+    smaller
+        Whether that is less than before.
+    """
+
+    records: int
+    memory: int | None
+    reason: str  # "begun" | "time" | "memory"
+    smaller: bool = False
+
+    def _lines(self) -> Iterator[Said]:
+        line = LogLine.WINDOWS_SMALLER if self.smaller else LogLine.WINDOWS_BOUNDED
+        memory = {} if self.memory is None else {"memory": self.memory}
+        yield line.said(records=self.records, **memory, reason=self.reason)
+
+
+@dataclass(frozen=True, slots=True)
 class WindowWithheld(Event):
     """The first window of a policy is withheld, since no record has held a declared field; the worker ends.
 

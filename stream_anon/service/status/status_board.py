@@ -58,6 +58,7 @@ class StatusBoard:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._started: e.WorkerStarted | None = None
+        self._bound: e.WindowsBounded | None = None
         self._ready, self._reason = False, STARTING
         self._away: dict[e.Away, e.BrokerAway] = {}
         self._owned: SortedSet[e.Place] = SortedSet()
@@ -131,6 +132,8 @@ class StatusBoard:
                 self._open = event
             case e.WindowPublished():
                 self._take_window(event)
+            case e.WindowsBounded():
+                self._bound = event
             case e.WindowAudited():
                 self._take_audit(event)
             case e.WindowMeasured(shares=shares) if shares:
@@ -242,7 +245,7 @@ class StatusBoard:
             "k": event.k,
             "asked": list(event.asked),
             "max_delay_seconds": event.max_delay,
-            "max_records": event.max_records,
+            "max_records": event.max_records if self._bound is None else self._bound.records,
             "quasi_identifiers": list(event.attributes),
             "leakage_needs": least_told(len(event.attributes), event.max_records),
             "group": event.group,
@@ -314,7 +317,8 @@ class StatusBoard:
     def _hints(self) -> list[str]:
         fills = [window["fill"] for window in self._windows if isinstance(window["fill"], float)]
         fill = sum(fills) / len(fills) if fills else 1.0
-        if len(fills) < WINDOWS_TO_JUDGE or fill >= HALF_EMPTY:
+        chosen = self._started is None or self._started.chosen  # else windows are to close by their age
+        if not chosen or len(fills) < WINDOWS_TO_JUDGE or fill >= HALF_EMPTY:
             return []
         return [
             f"windows close at {fill:.0%} of max_records: fewer workers or a longer max_delay lose less information"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from stream_anon.adapters.control_group import free_memory
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
@@ -16,7 +18,7 @@ from stream_anon.adapters.kafka.topics.requirements import create_ledger
 from stream_anon.adapters.kafka.writing.at_least_once_producer import AtLeastOnceProducer
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
-from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
+from stream_anon.adapters.kafka.writing.transactional_producer import SETTLE, TransactionalProducer
 from stream_anon.adapters.processor import throttled_seconds
 from stream_anon.audit.formats.decoding import of_policy
 from stream_anon.clustering.forest.ordering.current_order import Adoption
@@ -31,6 +33,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
 from stream_anon.service.busy_time import BusyTime
+from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
@@ -50,10 +53,11 @@ from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
-from stream_anon.settings.model import Settings
+from stream_anon.settings.model import Settings, WindowSettings
+from stream_anon.windowing.bounds import MOST_MEMORY, PARTS
 
 
-def build_worker(
+def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     settings: Settings,
     policy: Policy,
     clock: Clock,
@@ -61,11 +65,12 @@ def build_worker(
     stop: asyncio.Event,
     ask: AskPermit,
     source: Source | None = None,
+    sharing: int = 1,
 ) -> Worker:
     """Return a worker between two topics of a real broker; without a `source` it joins the group itself.
 
     Certificates were checked before the service began. From here on, the worker waits for one that cannot be
-    loaded.
+    loaded. `sharing` workers share the memory that this process may use.
     """
     kafka = kafka_of(settings)
     formats = formats_of(kafka)
@@ -99,6 +104,7 @@ def build_worker(
         prepare=prepare,
         throttled=lambda: connection.throttling.seconds,
         busy=busy,
+        sharing=sharing,
     )
     return worker
 
@@ -168,6 +174,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     throttled: Callable[[], float] = lambda: 0.0,
     formats: RecordFormats | None = None,
     busy: BusyTime | None = None,
+    sharing: int = 1,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 
@@ -198,6 +205,17 @@ def assemble(  # noqa: PLR0913 - a part an argument
     def adopted(adoption: Adoption) -> None:
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
+    # By a key, classes are formed at the close, when the order of the rows is known.
+    ours = partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted)
+    engine = Engine(policy, draws=draws, partitioner=ours if key is None else WholeTable)
+    bounding = Bounding(
+        engine,
+        policy,
+        _memory(settings.window, sharing),
+        SETTLE * kafka.transaction_timeout,
+        free_memory,
+        tell,
+    )
     closing_steps = ClosingSteps(
         drawn=_drawn_anew if key is None else _keyed(policy, key),
         closer=Closer(policy, clock.monotonic),
@@ -212,6 +230,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         keeper=keeper,
         first_window=FirstWindow(tell),
         busy=busy,
+        too_slow=bounding.too_slow,
     )
     parts = Components(
         policy=policy,
@@ -220,14 +239,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         sink=sink,
         ledger=ledger,
         codec=codec,
-        engine=Engine(
-            policy,
-            draws=draws,
-            # By a key, classes are formed at the close, when the order of the rows is known.
-            partitioner=WholeTable
-            if key is not None
-            else partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
-        ),
+        engine=engine,
         closing_steps=closing_steps,
         reachability=reachability,
         clock=clock,
@@ -245,8 +257,16 @@ def assemble(  # noqa: PLR0913 - a part an argument
             tell,
         ),
         busy=busy,
+        bounding=bounding,
     )
     return Worker(parts, stop)
+
+
+def _memory(window: WindowSettings, sharing: int) -> float:
+    """Return the bytes that a window may hold: its share of what is free now, unless the settings say."""
+    if window.memory is not None:
+        return window.memory
+    return min(MOST_MEMORY, free_memory() / (PARTS * sharing)) if window.max_records == "auto" else math.inf
 
 
 def _drawn_anew(window: SealedWindow) -> DrawnWindow:

@@ -146,10 +146,12 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     source: Source | None = None,
     beside: Beside | None = None,
     orders: Orders | None = None,
+    sharing: int = 1,
 ) -> None:
     """Be a worker until `stop` is set; `warm` is called once all kernels are compiled, and `ask` then.
 
-    The caller has checked that the options of a connection can be built.
+    The caller has checked that the options of a connection can be built. `sharing` workers share the memory that
+    this process may use.
     """
     tell(started(settings, policy, beside))
     orders = orders or Orders(stop, clock, tell)
@@ -166,7 +168,7 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
             return
         warm()
         if beside is None:
-            worker = build_worker(settings, policy, clock, tell, stop, ask, source)
+            worker = build_worker(settings, policy, clock, tell, stop, ask, source, sharing)
         else:
             worker = build_shadow(settings, policy, clock, tell, stop, beside)
         worker.obey(orders)
@@ -191,6 +193,7 @@ def started(settings: Settings, policy: Policy, beside: Beside | None = None) ->
         k=policy.crowd,
         max_delay=policy.window.max_delay,
         max_records=policy.window.max_records,
+        chosen=not policy.window.auto,
         attributes=tuple(attribute.name for attribute in policy.quasi_identifiers),
         holds=policy.holds,
         declared=tuple(attribute.name for attribute in policy.attributes),

@@ -26,7 +26,7 @@ def begin(coroutine):
     coroutine.close()
     print(prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])
 asyncio.run = begin
-for start, *more in ((serving.serve, None), (fleet.serve_fleet, 2), (member.main, (), 0)):
+for start, *more in ((serving.serve, None), (fleet.serve_fleet, 2), (member.main, 1, (), 0)):
     prctl(4, 1, 0, 0, 0)
     start(config, *more)
     sys.stdout.flush()

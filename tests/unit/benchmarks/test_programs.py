@@ -30,6 +30,7 @@ from tests.support.data import ROOT, shared_data
         "worst_cases.py --windows 300 --repeats 1 --shapes heavy",
         "formats.py --records 2000 --repeats 1",
         "frames.py --records 2000 --repeats 1",
+        "large_windows.py --windows 2000 auto --count 2",
         "gap.py --windows 60 --k 5 --seconds 5",
         "throughput.py --windows 1000 --workers 1 --repeats 1",
         "assignment.py --delay 2 --seconds 8",

@@ -145,7 +145,7 @@ async def test_reject_is_a_dead_letter_that_quotes_nothing() -> None:
 
 
 async def test_no_third_window_is_filled_while_one_closes_and_one_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_RECORDS", 39)  # two of these windows are too much to wait together
+    monkeypatch.setattr(queue, "RECORDS_TOGETHER", 39)  # two of these windows are too much to wait together
     async with Driver() as driver:
         driver.sink.gate.clear()
         driver.send(people(200))
@@ -164,7 +164,7 @@ async def test_no_third_window_is_filled_while_one_closes_and_one_is_full(monkey
 async def test_a_window_is_partitioned_while_the_one_before_is_in_its_transaction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(queue, "MOST_RECORDS", 39)  # as above
+    monkeypatch.setattr(queue, "RECORDS_TOGETHER", 39)  # as above
     async with Driver() as driver:
         driver.sink.gate.clear()  # the first window hangs in its transaction
         released = []

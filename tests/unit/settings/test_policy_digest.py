@@ -88,3 +88,16 @@ def test_a_setting_that_is_added_counts_only_where_it_is_used(tmp_path: Path) ->
     assert build_policy(later, file).digest == build_policy(settings, file).digest
     used = later.model_copy(update={"window": LaterWindow(min_records=5)})
     assert hashed_settings(used) != hashed_settings(later)
+
+
+@pytest.mark.parametrize("window", ["{max_records: auto}", "{max_records: 10000}", "{max_memory: 512MiB}"])
+def test_a_policy_that_names_no_number_of_records_keeps_the_digest_of_the_one_that_was_meant(
+    tmp_path: Path, window: str
+) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(PLAIN)
+    unnamed = load_policy(file)
+    file.write_text(f"window: {window}\n{PLAIN}")
+    assert load_policy(file).digest == unnamed.digest
+    file.write_text(f"window: {{max_records: 1000000}}\n{PLAIN}")
+    assert load_policy(file).digest != unnamed.digest

@@ -921,3 +921,11 @@ def test_a_file_of_records_is_no_policy_and_nothing_of_it_is_quoted(tmp_path: Pa
     with pytest.raises(SettingsError, match="is a file of records; a policy is a YAML file") as caught:
         load_policy(path)
     assert "Jane" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("engine", "most"), [("forest", 1_000_000), ("mondrian", 1_000_000), ("k-forest", 10_000)])
+def test_nobody_need_choose_how_many_records_a_window_holds(tmp_path: Path, engine: str, most: int) -> None:
+    limits = load_policy(write_policy(tmp_path, window={"max_records": "auto"}, engine={"name": engine})).window
+    assert (limits.max_records, limits.auto) == (most, True)
+    chosen = load_policy(write_policy(tmp_path, window={"max_records": 7_000}, engine={"name": engine})).window
+    assert (chosen.max_records, chosen.auto) == (7_000, False)

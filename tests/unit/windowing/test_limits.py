@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.policy import WindowLimits
+from stream_anon.windowing.bounds import Bound
 from stream_anon.windowing.limits import WindowTimer, is_mature
 
 LIMITS = WindowLimits(max_records=10, max_delay=20.0)
+TEN = Bound(10)
 
 
 def test_the_age_limit_of_each_window_is_drawn() -> None:
@@ -19,19 +21,19 @@ def test_the_age_limit_of_each_window_is_drawn() -> None:
 
 
 def test_a_window_is_due_at_its_deadline() -> None:
-    timer = WindowTimer(LIMITS, 19.3)
+    timer = WindowTimer(LIMITS, 19.3, TEN)
     assert timer.due_at(0.1) == pytest.approx(19.4)
     assert timer.due_at(0.1, enough_since=19.4) == timer.due_at(0.1)
 
 
 def test_a_held_window_is_due_a_drawn_time_after_it_has_company() -> None:
     #  oldest 0 ─── 18.0 ── age limit 19.3 ─── company 50.0 ── due 51.3
-    timer = WindowTimer(LIMITS, 19.3)
+    timer = WindowTimer(LIMITS, 19.3, TEN)
     assert timer.due_at(0.0, enough_since=50.0) == pytest.approx(51.3)
 
 
 def test_a_full_window_has_no_room() -> None:
-    timer = WindowTimer(LIMITS, 19.0)
+    timer = WindowTimer(LIMITS, 19.0, TEN)
     assert [timer.room(n) for n in (0, 9, 10, 11)] == [10, 1, 0, 0]
 
 

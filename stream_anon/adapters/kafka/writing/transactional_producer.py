@@ -15,7 +15,7 @@ from stream_anon.ports import Membership, Place, TopicIds
 
 # Parts of the transaction's timeout that its steps may take. With the ledger's part their sum is below 1, so that
 # no step outlives the transaction.
-_BEGIN, _SEND, _SETTLE, _ADD, _FENCE, _COMMIT = 0.05, 0.05, 0.34, 0.10, 0.15, 0.20
+_BEGIN, _SEND, SETTLE, _ADD, _FENCE, _COMMIT = 0.05, 0.05, 0.34, 0.10, 0.15, 0.20
 
 
 class TransactionalProducer(WindowProducer):
@@ -31,7 +31,7 @@ class TransactionalProducer(WindowProducer):
         super().__init__(
             connection,
             _SEND,
-            _SETTLE,
+            SETTLE,
             # Unique to this process: two workers with one id would fence each other.
             transactional_id=f"{connection.group}-{secrets.token_hex(16)}",
             transaction_timeout_ms=int(connection.transaction_timeout * 1000),

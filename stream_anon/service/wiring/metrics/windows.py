@@ -44,6 +44,18 @@ class WindowMetrics:
         self._last = declare.gauge("last_release_timestamp_seconds", "When the last window was published.")
         self._max_delay = declare.gauge("policy_max_delay_seconds", "Age at which the policy closes a window.")
         self._max_records = declare.gauge("policy_max_records", "Records at which the policy closes a window.")
+        self._bound_records = declare.gauge(
+            "window_bound_records", "Records at which a window closes at the latest: the policy's number, or less."
+        )
+        self._bound_bytes = declare.gauge(
+            "window_bound_bytes", "Bytes of what it holds at which a window closes at the latest."
+        )
+        self._smaller = declare.family(
+            "windows_bounded_smaller",
+            "Times that windows were made to close earlier, for want of time or memory.",
+            "reason",
+            ("time", "memory"),
+        )
         self._holds = declare.gauge(
             "policy_holds", "1 where the policy lets a window wait beyond max_delay for more people."
         )
@@ -62,6 +74,12 @@ class WindowMetrics:
                 self._open_age.set(0.0 if event.opened is None else max(0.0, event.at - event.opened))
                 self._closing.set(event.closing)
                 self._paused.set(event.paused)
+            case e.WindowsBounded():
+                self._records_limit = event.records
+                self._bound_records.set(event.records)
+                self._bound_bytes.set(math.inf if event.memory is None else event.memory)
+                if event.smaller:
+                    self._smaller.add(event.reason)
             case e.WindowPublished():
                 self._publish(event)
             case e.WindowAbandoned():

@@ -587,14 +587,14 @@ def test_an_index_without_a_name_is_left_out_and_mentioned(tmp_path: Path) -> No
         propose(path)
 
 
-def test_k_decides_about_the_window_and_whether_the_sample_suffices(tmp_path: Path) -> None:
+def test_k_decides_whether_the_sample_suffices_and_delay_alone_about_the_window(tmp_path: Path) -> None:
     path = write_json(tmp_path / "s.jsonl", people())  # 100 people
     plain, larger, largest = propose(path, 10), propose(path, 50), propose(path, 200)
     assert "the sample holds" not in plain
     assert "# DECIDE: the sample holds 100 people, at most 2 classes of k = 50:" in larger
     assert "# DECIDE: the sample holds 100 people: classes of k = 200 cannot be formed of them." in largest
-    windows = [yaml.safe_load(text)["window"]["max_records"] for text in (plain, larger, largest)]
-    assert windows == [10_000, 10_000, 40_000]
+    windows = [yaml.safe_load(text)["window"] for text in (plain, larger, largest)]
+    assert windows == [{"max_delay": "30s"}] * 3
 
 
 @pytest.mark.parametrize(

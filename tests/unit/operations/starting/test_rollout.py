@@ -175,6 +175,18 @@ def test_another_engine_is_seen_where_the_policy_document_is_gone(tmp_path: Path
     assert [each.place for each in weaker_than(mondrian, before, ledger=True)] == ["engine.name"]
 
 
+def test_smaller_windows_show_though_they_have_the_digest_of_those_that_memory_bounds(tmp_path: Path) -> None:
+    compared = {"sensitive": {"illness": {"t_closeness": 0.3}}}
+    auto = load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": "auto"}))
+    chosen = load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": 10_000}))
+    assert auto.digest == chosen.digest
+
+    of_auto, of_chosen = (before_of([_certificate(policy)]) for policy in (auto, chosen))
+
+    assert [each.place for each in weaker_than(chosen, of_auto, ledger=True)] == ["window.max_records"]
+    assert weaker_than(auto, of_chosen, ledger=True) == weaker_than(auto, of_auto, ledger=True) == ()
+
+
 def test_the_same_policy_without_a_ledger_is_weaker_than_with_one_and_not_conversely(tmp_path: Path) -> None:
     policy = _policy(tmp_path)
     once, twice = (

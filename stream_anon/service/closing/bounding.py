@@ -1,0 +1,69 @@
+"""Let windows become as large as memory and time allow, and tell when that changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from stream_anon.engine.engine import Engine
+from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.criteria import Criteria
+from stream_anon.service.events import Durations, Listener, WindowsBounded
+from stream_anon.windowing.bounds import LEAST_MEMORY, LEAST_RECORDS, Bound, LearnedBound
+
+CROWDS = 10  # windows are not made smaller than so many times the people of a class
+
+
+class Bounding:
+    """Keeps the engine's bound on windows; see `windowing.bounds`.
+
+    Parameters
+    ----------
+    memory
+        Bytes that what a window holds may take.
+    within
+        Seconds in which the broker must take a window.
+    free
+        Returns the bytes that this process may still use.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        policy: Policy,
+        memory: float,
+        within: float,
+        free: Callable[[], int],
+        tell: Listener,
+    ) -> None:
+        self._engine, self._tell, self._within, self._free = engine, tell, within, free
+        limits = policy.window
+        least = max(LEAST_RECORDS, limits.least_people, CROWDS * Criteria.of(policy).least_people)
+        self._learned = LearnedBound(Bound(limits.max_records, memory), least, fixed=not limits.auto)
+        self._follow("begun")
+
+    def sealed(self, window: SealedWindow) -> None:
+        """Look whether there is memory to close a window."""
+        if window.held > LEAST_MEMORY:
+            self._learned.sealed(window.held, self._free())
+            self._follow("memory")
+
+    def published(self, window: SealedWindow, durations: Durations) -> None:
+        """Note how long the broker took for a window that it took at once, and alone."""
+        self._learned.published(window.records, (durations.publish - durations.commit) / self._within)
+        self._follow("time")
+
+    def too_slow(self, window: SealedWindow) -> bool:
+        """Note that a window was too large for its time; return whether its records should come in smaller ones."""
+        fewer = self._learned.too_slow(window.records)
+        self._follow("time")
+        return fewer
+
+    def _follow(self, reason: str) -> None:
+        bound, before = self._learned.now, self._engine.bound
+        if bound != before or reason == "begun":
+            self._engine.bound = bound
+            smaller = bound.records < before.records or bound.memory < before.memory
+            memory = None if bound.memory == math.inf else int(bound.memory)
+            self._tell(WindowsBounded(bound.records, memory, reason, smaller and reason != "begun"))

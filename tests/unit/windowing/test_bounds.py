@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.windowing.bounds import LEAST_MEMORY, Bound, LearnedBound
+
+MANY, LEAST = 1_000_000, 10_000
+GIB = 2.0**30
+
+
+def _learned(memory: float = math.inf, *, fixed: bool = False) -> LearnedBound:
+    return LearnedBound(Bound(MANY, memory), LEAST, fixed=fixed)
+
+
+def test_a_window_has_no_room_at_either_bound() -> None:
+    bound = Bound(10, 1000.0)
+    assert [bound.room(n, 0) for n in (0, 9, 10, 11)] == [10, 1, 0, 0]
+    assert [bound.room(3, held) for held in (999, 1000, 1001)] == [7, 0, 0]
+
+
+def test_a_window_that_was_too_large_for_its_time_is_halved_until_it_is_small_enough() -> None:
+    learned = _learned()
+    found = []
+    records = MANY
+    while learned.too_slow(records):
+        records = learned.now.records
+        found.append(records)
+    assert found == [500_000, 250_000, 125_000, 62_500, 31_250, 15_625, LEAST]
+
+
+def test_a_window_that_takes_most_of_its_time_is_halved_before_it_is_too_large() -> None:
+    learned = _learned()
+    learned.published(400_000, 0.8)
+    assert learned.now.records == 200_000
+    learned.published(200_000, 0.5)
+    assert learned.now.records == 200_000
+
+
+def test_full_windows_that_take_little_of_their_time_grow_back_to_where_they_began() -> None:
+    learned = _learned()
+    learned.too_slow(100_000)
+    for _ in range(10):
+        learned.published(learned.now.records // 4, 0.01)  # they were due: that they are fast tells nothing
+    assert learned.now.records == 50_000
+    for _ in range(10):
+        learned.published(learned.now.records, 0.01)
+    assert learned.now.records == MANY
+
+
+def test_a_number_that_somebody_has_chosen_stays() -> None:
+    learned = _learned(GIB, fixed=True)
+    assert not learned.too_slow(MANY)
+    learned.published(MANY, 0.9)
+    learned.sealed(2**29, 0)
+    assert learned.now == Bound(MANY, GIB)
+
+
+def test_where_memory_is_short_windows_hold_half_until_there_is_enough_again() -> None:
+    learned = _learned(GIB)
+    learned.sealed(2**30, 2**30)
+    assert learned.now.memory == GIB / 2
+    learned.sealed(2**29, 5 * 2**29)
+    assert learned.now.memory == GIB / 2
+    learned.sealed(2**29, 7 * 2**30)
+    assert learned.now.memory == GIB
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("published"), st.integers(0, MANY), st.floats(0, 3)),
+            st.tuples(st.just("too_slow"), st.integers(0, MANY), st.just(0)),
+            st.tuples(st.just("sealed"), st.integers(0, 2**31), st.integers(0, 2**36)),
+        ),
+        max_size=30,
+    )
+)
+def test_whatever_is_learned_stays_within_what_was_set(steps: list[tuple[str, int, float]]) -> None:
+    learned = _learned(GIB)
+    for what, number, other in steps:
+        if what == "published":
+            learned.published(number, other)
+        elif what == "too_slow":
+            learned.too_slow(number)
+        else:
+            learned.sealed(number, int(other))
+        assert LEAST <= learned.now.records <= MANY
+        assert LEAST_MEMORY <= learned.now.memory <= GIB
