@@ -9,12 +9,15 @@
 A fixed age would tell when a lone record arrived: publication minus max_delay. So the limit is drawn. A window that
 was held beyond it waits as much longer, counted from when it had enough people: else it would be published at the
 moment at which the last of k people came.
+
+A number of records needs no draw: a window that closes by it tells when its last record came, no matter whose it is.
+That holds for `max_records` and for a size that `target_loss` chose, since the size was fixed when the window opened.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,19 +36,32 @@ class WindowTimer:
         The policy's limits.
     age_limit
         Seconds after the arrival of its oldest record at which the window is due.
+    size
+        Records at which it closes, if these are fewer than `max_records`; None for no other bound.
     """
 
     limits: WindowLimits
     age_limit: float
+    size: int | None = None
 
     @classmethod
     def draw(cls, limits: WindowLimits, draws: np.random.Generator) -> WindowTimer:
         """Return the timer of a new window, its age limit between 0.9 and 1 times max_delay."""
         return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0))
 
+    def sized(self, size: int | None) -> WindowTimer:
+        """Return the timer with another size."""
+        return replace(self, size=size)
+
+    @property
+    def most(self) -> int:
+        """Return how many records the window admits."""
+        most = self.limits.max_records
+        return most if self.size is None else min(most, self.size)
+
     def room(self, admitted: int) -> int:
         """Return how many more records the window admits."""
-        return max(0, self.limits.max_records - admitted)
+        return max(0, self.most - admitted)
 
     def expected(self, admitted: int, oldest: float, now: float) -> int | None:
         """Return how many records the window will have admitted at its end, if they go on arriving as they did.
@@ -56,8 +72,8 @@ class WindowTimer:
         if age >= self.age_limit:
             return None
         if age <= 0:
-            return self.limits.max_records
-        return min(self.limits.max_records, math.ceil(admitted * self.age_limit / age))
+            return self.most
+        return min(self.most, math.ceil(admitted * self.age_limit / age))
 
     def due_at(self, oldest: float, enough_since: float | None = None) -> float:
         """Return the time at which a window is due, given that its oldest record arrived at `oldest`.

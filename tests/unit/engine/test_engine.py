@@ -42,7 +42,7 @@ def test_a_full_window_is_followed_by_the_next_at_the_next_record() -> None:
     first, second = engine.add(batch_of(policy, 0, range(45), rejected=[100, 101]), 1.0)
     assert first.ranges == (InputRange(0, 0, 20),)
     assert second.ranges == (InputRange(0, 20, 40),)
-    assert (engine.admitted, engine.position(0), engine.started_at(0)) == (5, 102, 40)
+    assert (engine.space, engine.position(0), engine.started_at(0)) == (15, 102, 40)
     assert first.payload == [(0, i) for i in range(20)]
     assert len(first.rejects) == len(second.rejects) == 0
     engine.check_invariants()
@@ -118,7 +118,7 @@ def test_one_flooding_id_neither_closes_windows_nor_fills_the_memory() -> None:
     engine = _engine(policy)
     for i in range(200):
         assert not engine.add(batch_of(policy, 0, range(10 * i, 10 * i + 10), people=[7] * 10), 1.0)
-    assert (engine.admitted, engine.open_window.records) == (3, 2000)
+    assert (engine.space, engine.open_window.records) == (17, 2000)
     assert len(engine._window._chunks) <= 2
     window = engine.seal(2.0)
     assert window is not None

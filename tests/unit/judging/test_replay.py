@@ -18,7 +18,7 @@ def _closed(policy: Policy, times: NDArray[np.float64], people: list[int] | None
     engine = Engine(policy, draws=np.random.default_rng(3))
     engine.open(0, 0)
     found = [
-        (window.records, closed) for window, closed in replayed(engine, batch, times, policy.window.max_records)
+        (window.records, closed) for window, closed in replayed(engine, batch, times)
     ]
     engine.check_invariants()
     return found

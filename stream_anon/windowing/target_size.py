@@ -1,0 +1,71 @@
+"""How many records a window needs to meet a target of loss, learned from windows that were published.
+
+The size follows from losses of published windows alone. It is rounded up to steps of an eighth, and it falls by two
+steps or more at a time: so it does not go to and fro, and one record of a published window hardly ever moves it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+
+from stream_anon.windowing.loss_law import LossLaw, WindowLoss
+
+LEAST_CROWDS = 10
+"""A window is no smaller than so many times the people of a class, however little it would lose."""
+_STEPS = 20  # sizes in a decade: each is 12 % above the one before
+_STEADY = 1.5  # steps by which the size in use must be too large before it falls
+_MOST_NEEDED = 10**9
+_FORGETTING = 0.7  # weight of a window when the next one is published: a drift is followed within five
+_KEPT = 64
+
+
+class TargetSize:
+    """Says after how many records a window closes.
+
+    Parameters
+    ----------
+    target
+        The most loss, above 0 and below 1.
+    least, most
+        Bounds on the size in use. Before any window was published it is `most`.
+    """
+
+    def __init__(self, target: float, least: int, most: int) -> None:
+        self._target = target
+        self._least, self._most = min(least, most), most
+        self._seen: deque[tuple[WindowLoss, int]] = deque(maxlen=_KEPT)  # with the windows published before it
+        self._published = 0
+        self.in_use = most
+        self.needed: int | None = None  # for the target, whatever the bounds; None before any window was published
+
+    @property
+    def least(self) -> int:
+        """Return the size below which no window is closed for the target."""
+        return self._least
+
+    def published(self, window: WindowLoss) -> None:
+        """Learn from a window that was published; those before it count for less from now on."""
+        self._published += 1
+        self.learn([window])
+
+    def learn(self, windows: Iterable[WindowLoss]) -> None:
+        """Learn from parts of the window that was published last, closed as if each were a window."""
+        self._seen.extend((window, self._published) for window in windows if window.records > 0)
+        if self._seen:
+            self._settle()
+
+    def _settle(self) -> None:
+        weights = [_FORGETTING ** (self._published - number) for _, number in self._seen]
+        law = LossLaw.fit([window for window, _ in self._seen], weights)
+        self.needed = _rounded_up(law.records(self._target))
+        asked = min(max(self.needed, self._least), self._most)
+        if asked > self.in_use or asked * 10 ** (_STEADY / _STEPS) <= self.in_use:
+            self.in_use = asked
+
+
+def _rounded_up(records: float) -> int:
+    """Return the next of the sizes that are steps apart."""
+    step = math.ceil(_STEPS * math.log10(records) - 1e-9)
+    return min(math.ceil(10 ** (step / _STEPS) - 1e-9), _MOST_NEEDED)
