@@ -9,6 +9,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener
 from stream_anon.service.retrying import Reachability
@@ -43,6 +44,8 @@ class Components:
     ----------
     keeper
         Opens the ledger, and creates it if it is missing.
+    sizes
+        Where the policy names a target of loss.
     """
 
     policy: Policy
@@ -60,4 +63,5 @@ class Components:
     keeper: LedgerKeeper
     rechecks: Rechecks
     leakages: LeakageSamples
+    sizes: SizeLearning | None
     troubles: Troubles

@@ -88,6 +88,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
                 Shortfall(settings.window.shortfall),
                 settings.window.max_records_per_individual,
                 settings.window.least_people,
+                settings.window.target_loss,
             ),
             engine=EngineChoice(
                 chosen.name,

@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Iterable
 
+from stream_anon.microdata.policy import WindowLimits
 from stream_anon.windowing.loss_law import LossLaw, WindowLoss
 
 LEAST_CROWDS = 10
@@ -29,21 +30,29 @@ class TargetSize:
     target
         The most loss, above 0 and below 1.
     least, most
-        Bounds on the size in use. Before any window was published it is `most`.
+        Bounds on the size in use, the lower one no higher than the other. Before any window was published it is `most`.
     """
 
     def __init__(self, target: float, least: int, most: int) -> None:
         self._target = target
-        self._least, self._most = min(least, most), most
+        self.least, self._most = min(least, most), most
         self._seen: deque[tuple[WindowLoss, int]] = deque(maxlen=_KEPT)  # with the windows published before it
         self._published = 0
         self.in_use = most
         self.needed: int | None = None  # for the target, whatever the bounds; None before any window was published
 
-    @property
-    def least(self) -> int:
-        """Return the size below which no window is closed for the target."""
-        return self._least
+    @classmethod
+    def of(cls, limits: WindowLimits, people: int) -> TargetSize | None:
+        """Return the size of a service's windows; None where there is no target.
+
+        Parameters
+        ----------
+        people
+            Individuals of whom there is a class, at the least.
+        """
+        if limits.target_loss is None:
+            return None
+        return cls(limits.target_loss, max(LEAST_CROWDS * people, limits.least_people), limits.max_records)
 
     def published(self, window: WindowLoss) -> None:
         """Learn from a window that was published; those before it count for less from now on."""
@@ -60,7 +69,7 @@ class TargetSize:
         weights = [_FORGETTING ** (self._published - number) for _, number in self._seen]
         law = LossLaw.fit([window for window, _ in self._seen], weights)
         self.needed = _rounded_up(law.records(self._target))
-        asked = min(max(self.needed, self._least), self._most)
+        asked = min(max(self.needed, self.least), self._most)
         if asked > self.in_use or asked * 10 ** (_STEADY / _STEPS) <= self.in_use:
             self.in_use = asked
 

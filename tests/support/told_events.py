@@ -77,6 +77,8 @@ EVERY_KIND: tuple[e.Event, ...] = (
     PUBLISHED,
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
     e.WindowMeasured((("city", 0.31, 0.12),), 0.01),
+    e.SizesLearned(3163, 20_000, 3163, 10_000),
+    e.WindowStudied(0.01),
     e.WindowAbandoned(12, "stopping"),
     e.WindowWithheld(12, ("age",)),
     e.TransactionBroken("commit", "ConnectionError"),

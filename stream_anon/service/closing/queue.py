@@ -13,6 +13,7 @@ from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, PublicationResult
 from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
@@ -61,6 +62,8 @@ class ClosingQueue:
         Audits what was published.
     leakages
         Measures what it leaks.
+    sizes
+        Learns from it how large windows should be; None where they close as late as they may.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class ClosingQueue:
         stop: asyncio.Event,
         rechecks: Rechecks,
         leakages: LeakageSamples,
+        sizes: SizeLearning | None,
     ) -> None:
         self._steps = steps
         self._clock = clock
@@ -78,6 +82,7 @@ class ClosingQueue:
         self._stop = stop
         self._rechecks = rechecks
         self._leakages = leakages
+        self._sizes = sizes
         self._waiting: deque[_Queued] = deque()
         self._running: _Queued | None = None
         self._publishing: asyncio.Task[PublicationResult] | None = None
@@ -139,6 +144,8 @@ class ClosingQueue:
         if result.published:
             self._out = result.publication.digest
             self._tell(self._published(result, queued.outgoing))
+            if self._sizes is not None:
+                self._sizes.take(queued.outgoing.window, result.release)
             self._rechecks.take(result.publication)
             self._leakages.take(queued.outgoing.window, result.release)
             return None

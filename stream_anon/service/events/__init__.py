@@ -51,6 +51,7 @@ from stream_anon.service.events.partitions import (
     TakeoverDone,
     TakeoverStarted,
 )
+from stream_anon.service.events.sizes import SizesLearned, WindowStudied
 from stream_anon.service.events.windows import (
     Durations,
     Readings,
@@ -92,6 +93,7 @@ __all__ = [
     "RecordsConsumed",
     "SchemaSeen",
     "SchemasUnknown",
+    "SizesLearned",
     "StandingBy",
     "Superseded",
     "TakeoverDone",
@@ -105,6 +107,7 @@ __all__ = [
     "WindowMeasured",
     "WindowProgress",
     "WindowPublished",
+    "WindowStudied",
     "WindowWithheld",
     "WorkerStarted",
     "WorkerStopped",

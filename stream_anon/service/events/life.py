@@ -34,6 +34,8 @@ class WorkerStarted(Event):
         `privacy.revision`.
     shields
         The shields of the policy, in its order.
+    target_loss
+        The loss at which windows close before max_delay; None where the policy names none.
     """
 
     software: str
@@ -54,6 +56,7 @@ class WorkerStarted(Event):
     accept_missing: tuple[str, ...] = ()
     revision: int = 0
     shields: tuple[Shield, ...] = ()
+    target_loss: float | None = None
 
     def _lines(self) -> Iterator[Said]:
         yield LogLine.STARTED.said(

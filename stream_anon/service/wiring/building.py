@@ -29,9 +29,12 @@ from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
+from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
-from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.rechecking import SHARE, Rechecks
+from stream_anon.service.closing.sampling import Sampler
+from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.closing.studies import Studies
 from stream_anon.service.closing.writer import Writer
@@ -48,6 +51,7 @@ from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
+from stream_anon.windowing.target_size import TargetSize
 
 
 def build_worker(
@@ -79,6 +83,8 @@ def build_worker(
             permit = await ask(connection, settings, policy)
             worker.published_under(permit.revision)
             worker.expect(permit.unsampled)
+            if permit.last is not None:
+                worker.learn_from(permit.last)
             permitted = True
         made = exactly_once and await create_ledger(connection, topics_of(kafka))
         return kafka.ledger if made else None
@@ -197,6 +203,8 @@ def assemble(  # noqa: PLR0913 - a part an argument
         keeper=keeper,
         first_window=FirstWindow(tell),
     )
+    sampler = Sampler(clock, SHARE)
+    size = TargetSize.of(policy.window, Criteria.of(policy).least_people)
     parts = Components(
         policy=policy,
         choices=OperatorChoices(kafka.start, kafka.lost_input, outputs_of(kafka)),
@@ -211,6 +219,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
             partitioner=WholeTable
             if key is not None
             else partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
+            size=lambda: None if size is None else size.in_use,
         ),
         closing_steps=closing_steps,
         reachability=reachability,
@@ -218,8 +227,9 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell=tell,
         at=at,
         keeper=keeper,
-        rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell, decode),
+        rechecks=Rechecks(policy, kafka.output, kafka.certificates, sampler, tell, decode),
         leakages=LeakageSamples(policy, clock, tell, secrets.randbelow),
+        sizes=None if size is None else SizeLearning(policy, size, fresh_draws(), sampler, clock, tell),
         troubles=Troubles(
             ledger,
             kafka.ledger,
