@@ -1,6 +1,7 @@
-"""What smaller windows would have lost: parts of a window, closed as if each had been one. Nothing of it is published.
+"""What smaller windows would have lost: parts of a window, closed as if each had been one.
 
-A part is a stretch of rows in their order of arrival, as a window that closed earlier would have held.
+Nothing of it is published. A part is a stretch of rows in their order of arrival, as a window that closed earlier
+would have held.
 """
 
 from __future__ import annotations

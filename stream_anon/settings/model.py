@@ -45,12 +45,12 @@ It waits for nothing else: a window of enough people that misses a sensitive val
 due, since the moment of publication would tell who brought that value. So with `privacy.sensitive` let it wait for
 many times as many people as a class needs, or most windows of a quiet topic are suppressed.
 
-`target_loss` closes windows as early as the loss allows. A service learns from the windows that it has published how
-loss falls with their records, and closes a window at the size that promises the target: no later than `max_records`
-and `max_delay`, at 10 times `k` records or more, and not by its size while it has fewer people than a class or
-`least_people` needs. The first windows, before anything is learned, close as if it were not given. What no service
-runs, such as `anonymize --by-arrival` and `Anonymizer`, does not learn, and closes windows as if it were not given.
-It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, which ask less of a smaller window. See
+`target_loss` closes windows as early as the loss allows. A service learns from the windows that it has published
+how loss falls with their records, and closes a window at the size that promises the target: no later than
+`max_records` and `max_delay`, at 10 times `k` records or more, and not by its size while it has fewer people than a
+class or `least_people` needs. The first windows, before anything is learned, close as if it were not given. What is
+no service, such as `anonymize --by-arrival` and `Anonymizer`, does not learn, and closes windows as if it were not
+given. It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, which ask less of a smaller window. See
 [operations.md](../guides/operations.md#windows-by-loss)."""
 
     max_records: int = Field(default=10_000, ge=2, le=MOST_RECORDS)
@@ -64,7 +64,7 @@ It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, which ask l
     least_people: int = Field(default=0, ge=0, le=MOST_RECORDS)
     """With `shortfall: hold`, for how many people an overdue window waits; 0: as many as a class needs at least."""
     target_loss: float | None = Field(default=None, gt=0, lt=1)
-    """Information loss (GCP) at which a window closes before `max_delay`, such as 0.10; none closes no window earlier."""
+    """Information loss (GCP) at which a window closes before `max_delay`, such as 0.10; without it none does."""
 
 
 class EngineSettings(Section):

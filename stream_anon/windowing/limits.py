@@ -10,8 +10,8 @@ A fixed age would tell when a lone record arrived: publication minus max_delay. 
 was held beyond it waits as much longer, counted from when it had enough people: else it would be published at the
 moment at which the last of k people came.
 
-A number of records needs no draw: a window that closes by it tells when its last record came, no matter whose it is.
-That holds for `max_records` and for a size that `target_loss` chose, since the size was fixed when the window opened.
+A number of records needs no draw: a window that closes by it tells when its last record came, no matter whose it
+is. That holds for `max_records`, and for a size that `target_loss` chose: it was fixed when the window opened.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ class TargetSize:
     target
         The most loss, above 0 and below 1.
     least, most
-        Bounds on the size in use, the lower one no higher than the other. Before any window was published it is `most`.
+        Bounds on the size in use, the lower one no higher than the other. Before any window was published the
+        size is `most`.
     """
 
     def __init__(self, target: float, least: int, most: int) -> None:
@@ -69,7 +70,9 @@ class TargetSize:
         weights = [_FORGETTING ** (self._published - number) for _, number in self._seen]
         law = LossLaw.fit([window for window, _ in self._seen], weights)
         self.needed = _rounded_up(law.records(self._target))
-        asked = min(max(self.needed, self.least), self._most)
+        # A law is trusted down to a tenth of what was seen: the next window then shows more.
+        trusted = min(window.records for window, _ in self._seen) // 10
+        asked = min(max(self.needed, trusted, self.least), self._most)
         if asked > self.in_use or asked * 10 ** (_STEADY / _STEPS) <= self.in_use:
             self.in_use = asked
 

@@ -5,8 +5,8 @@
     published: records, loss ──────────────┐
     a half, a quarter of it: loss ─────────┴──▶ law ──▶ size of the windows that open from now on
 
-Halves and quarters are closed in a thread, by an engine that publishes nothing, in the audits' share of the time. Of
-the open window nothing is looked at: it keeps the size that it opened with.
+Halves and quarters are closed in a thread, by an engine that publishes nothing, in the audits' share of the time.
+Of the open window nothing is looked at: it keeps the size that it opened with.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from stream_anon.windowing.target_size import TargetSize
 
 PAUSE = 30.0
 """Seconds between two studies of halves and quarters, at the least: most of the share is the audits'."""
+_SHORTEST = 1e-3  # seconds that a window is taken to have been open, if it was filled at once
 
 
 class SizeLearning:

@@ -45,7 +45,9 @@ def test_twice_the_loss_shifts_the_law_and_needs_more_records(seen: list[WindowL
 
 
 @given(st.integers(1, 10**7), st.floats(1e-3, 1.0), st.integers(1, 5))
-def test_windows_of_one_size_pass_on_their_loss_and_the_usual_exponent(records: int, loss: float, times: int) -> None:
+def test_windows_of_one_size_pass_on_their_loss_and_the_usual_exponent(
+    records: int, loss: float, times: int
+) -> None:
     law = LossLaw.fit([WindowLoss(records, loss)] * times)
     assert law.exponent == pytest.approx(USUAL)
     assert law.loss(records) == pytest.approx(loss)

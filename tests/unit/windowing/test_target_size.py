@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,13 @@ def test_noise_does_not_move_the_size_to_and_fro() -> None:
     draws = np.random.default_rng(5)
     size = TargetSize(0.10, 100, 1_000_000)
     sizes = list(used(size, lambda n: census(n) * draws.normal(1.0, 0.01), 1_000_000, 60))
-    assert sum(a != b for a, b in zip(sizes[6:], sizes[7:], strict=False)) <= 3
+    assert sum(a != b for a, b in pairwise(sizes[6:])) <= 3
+
+
+def test_a_law_is_not_trusted_below_a_tenth_of_what_was_seen() -> None:
+    size = TargetSize(0.5, 100, 1_000_000)
+    sizes = list(used(size, census, 1_000_000, 4, study=False))
+    assert sizes == [1_000_000, 100_000, 10_000, 1_000]
 
 
 def test_before_a_window_was_published_windows_are_as_large_as_they_may_be() -> None:

@@ -48,7 +48,8 @@ class WindowMetrics:
             "policy_holds", "1 where the policy lets a window wait beyond max_delay for more people."
         )
         self._target = declare.gauge(
-            "policy_target_loss_ratio", "Loss at which windows close before max_delay; 0 where the policy names none."
+            "policy_target_loss_ratio",
+            "Loss at which windows close before max_delay; 0 where the policy names none.",
         )
         self._needed = declare.gauge(
             "window_target_records", "Records that a window needs for the target of loss; 0 before any is known."

@@ -106,7 +106,9 @@ async def test_audits_take_no_more_than_their_share(monkeypatch: pytest.MonkeyPa
         return ()
 
     monkeypatch.setattr(rechecking, "recheck", slow)
-    rechecks = Rechecks(driver.worker._parts.policy, "out", "out.certificates", Sampler(clock, SHARE), events.append)
+    rechecks = Rechecks(
+        driver.worker._parts.policy, "out", "out.certificates", Sampler(clock, SHARE), events.append
+    )
     for _ in range(400):  # ten windows a second
         await _through(rechecks, publication)
         clock.advance(0.1)
