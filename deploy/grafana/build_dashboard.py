@@ -331,9 +331,26 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             Panel(
                 "Fill of windows",
                 "Admitted records as a share of the bound when a window closes. Well below 100 % of a chosen "
-                "max_records, fewer workers or a longer max_delay lose less information.",
+                "max_records, fewer workers or a longer max_delay lose less information, unless target_loss closes "
+                "windows.",
                 "percentunit",
                 ((mean("window_fill_ratio", SERVICE), "{{namespace}} {{job}}"),),
+                width=8,
+            ),
+            Panel(
+                "Size of windows",
+                "Where target_loss is given: the records that a window needs for it, those that come within "
+                "max_delay, and those at which windows close. Where the first is above the second, the loss stays "
+                "above its target.",
+                "short",
+                tuple(
+                    (f"max by ({SERVICE}) ({series(name)} > 0)", f"{{{{namespace}}}} {{{{job}}}} {legend}")
+                    for name, legend in (
+                        ("window_target_records", "for the target"),
+                        ("window_delay_records", "by delay"),
+                        ("window_limit_records", "in use"),
+                    )
+                ),
                 width=8,
             ),
         ),

@@ -52,6 +52,8 @@ class Engine:
         Makes the partitioner of each window; by default the policy's engine.
     bound
         What a window holds at the most; by default as many records as the policy says.
+    size
+        Asked when a window opens: at how many records it closes; None for as many as it may hold.
     """
 
     def __init__(
@@ -61,13 +63,16 @@ class Engine:
         draws: np.random.Generator,
         partitioner: Callable[[], Partitioner] | None = None,
         bound: Bound | None = None,
+        size: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._policy = policy
         self._bound = Bound(policy.window.max_records) if bound is None else bound
         self._draws = draws
         self._partitioner = partitioner or partitioners(policy, draws=draws)
         self._criteria = Criteria.of(policy)
-        self._least = max(policy.window.least_people, self._criteria.least_people)  # for which a window is held
+        self._size = size
+        # People for which a window is held, and below whom its size does not close it.
+        self._least = max(policy.window.least_people, self._criteria.least_people)
         self._positions: dict[int, int] = {}
         self._starts: dict[int, int] = {}
         self._now = self._arrived = -np.inf
@@ -75,7 +80,7 @@ class Engine:
         self._window = self._new_window()
 
     def _new_window(self) -> Window:
-        timer = WindowTimer.draw(self._policy.window, self._draws, self._bound)
+        timer = WindowTimer.draw(self._policy.window, self._draws, self._bound).sized(self._size())
         return Window(self._policy, self._partitioner(), timer)
 
     # -- sources -------------------------------------------------------------------------------------------
@@ -144,6 +149,8 @@ class Engine:
         """
         self._advance(now)
         self._arrived = max(self._arrived, self._now if arrived is None else min(arrived, self._now))
+        if self._window.oldest is None:  # it opens with its first record
+            self._window.timer = self._window.timer.sized(self._size())
         sealed: list[SealedWindow] = []
         for source in np.union1d(batch.sources, batch.rejects.sources).tolist():
             if source in self._positions:
@@ -185,7 +192,7 @@ class Engine:
                 self._window.reject(rejects.take(before), source, self._arrived)
                 rejects = rejects.take(~before)
             self._positions[source] = max(self._positions[source], end)
-            if self._window.full:
+            if self._full:
                 sealed.append(self._seal())
             if row >= len(batch):
                 return sealed
@@ -199,6 +206,17 @@ class Engine:
     def bound(self, bound: Bound) -> None:
         self._bound = bound
         self._window.timer = replace(self._window.timer, bound=bound)
+
+    @property
+    def _full(self) -> bool:
+        """Return whether the open window closes by what it holds.
+
+        One that has reached its size with too few people goes on to its bound: it would publish nothing. It does
+        not close when the last of them comes, which would tell that moment.
+        """
+        if not self.space and self._window.individuals < self._least:
+            self._window.timer = self._window.timer.sized(None)
+        return not self.space
 
     # -- closing -------------------------------------------------------------------------------------------
 
@@ -229,14 +247,14 @@ class Engine:
         return within and self._window.losses < MOST_LOSSES
 
     @property
+    def space(self) -> int:
+        """Return how many more records the open window admits; this may not be shown."""
+        return self._window.timer.room(self._window.admitted, self._window.held)
+
+    @property
     def open_window(self) -> OpenWindow:
         """Return count and age of the open window."""
         return OpenWindow(self._window.read, self._window.oldest)
-
-    @property
-    def admitted(self) -> int:
-        """Return how many records have taken room in the open window; this may not be shown."""
-        return self._window.admitted
 
     def preparation(self, now: float) -> Callable[[], None] | None:
         """Return work that makes the open window's close cheaper; None if there is none.

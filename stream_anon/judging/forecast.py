@@ -89,7 +89,7 @@ def released_by(
     draws = np.random.default_rng(0)
     engine = Engine(policy, draws=draws)
     engine.open(0, 0)
-    sealed = [window for window, _ in replayed(engine, batch, arrivals, policy.window.max_records)]
+    sealed = [window for window, _ in replayed(engine, batch, arrivals)]
     last = engine.seal(float(arrivals[-1]))
     closer = Closer(policy)
     windows = [*sealed, last] if last and (rest or not sealed) else sealed

@@ -17,7 +17,7 @@ Closed = tuple[SealedWindow, float]
 """A window, and when it closed."""
 
 
-def replayed(engine: Engine, batch: CodedBatch, times: NDArray[np.float64], most: int) -> Iterator[Closed]:
+def replayed(engine: Engine, batch: CodedBatch, times: NDArray[np.float64]) -> Iterator[Closed]:
     """Yield the windows that rows fill which arrive at `times`, each when it is full or due.
 
     Afterwards the engine holds the rows of the window that the end of the rows cut off, if there is one.
@@ -30,8 +30,6 @@ def replayed(engine: Engine, batch: CodedBatch, times: NDArray[np.float64], most
         Rows of source 0 with ascending offsets.
     times
         float64[n], ascending seconds, of each row.
-    most
-        Records after which a window closes.
     """
     row = 0
     while row < len(batch):
@@ -45,8 +43,7 @@ def replayed(engine: Engine, batch: CodedBatch, times: NDArray[np.float64], most
         # As far as the deadline reaches, and no farther than the window has room. A window's first row goes alone,
         # since it sets the deadline.
         end = row + 1 if deadline is None else int(np.searchsorted(times, deadline))
-        room = max(most - engine.admitted, 1)
-        end = min(max(end, row + 1), row + min(room, _MOST_CHUNK), len(batch))
+        end = min(max(end, row + 1), row + min(max(engine.space, 1), _MOST_CHUNK), len(batch))
         now = float(times[end - 1])
         for window in engine.add(batch.take(np.arange(row, end)), now):
             yield window, now

@@ -84,6 +84,8 @@ class WindowLimits:
     auto
         Whether nobody has chosen `max_records`. Then it is the most that a window may hold, and whoever runs the
         windows closes them earlier where memory or time is short; see `windowing.bounds`.
+    target_loss
+        GCP at which a service closes windows, sooner than it must; None: it fills them as far as it may.
     """
 
     max_records: int = 10_000
@@ -92,6 +94,7 @@ class WindowLimits:
     max_records_per_individual: int = 100
     least_people: int = 0
     auto: bool = False
+    target_loss: float | None = None
 
     def __post_init__(self) -> None:
         if not 2 <= self.max_records <= MOST_RECORDS:
@@ -104,6 +107,8 @@ class WindowLimits:
             raise SettingsError("window.least_people", "is for shortfall: hold")
         if not 0 <= self.least_people <= self.max_records:
             raise SettingsError("window.least_people", "must not be above max_records")
+        if self.target_loss is not None and not 0 < self.target_loss < 1:
+            raise SettingsError("window.target_loss", "must lie between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -315,6 +320,14 @@ class Policy:
                 )
 
     def _check_diversity(self) -> None:
+        of_window = {each.name for each in CRITERIA if each.of_window}
+        compared = [n for n, each in self.diversity.items() if any(getattr(each, name) for name in of_window)]
+        if self.window.target_loss is not None and compared:
+            raise SettingsError(
+                "window.target_loss",
+                f"is not for criteria that compare classes with their window, as {compared[0]} has: what the loss "
+                "of earlier windows is would decide how much they ask",
+            )
         sensitive = {a.name: a for a in self.attributes if isinstance(a, Sensitive)}
         for name, diversity in self.diversity.items():
             key = f"privacy.sensitive.{name}"

@@ -303,6 +303,12 @@ class LogLine(StrEnum):
         "The engine found a better order of the attributes; later windows use it.",
         "Nothing; `gain` is the share of information loss that it saves.",
     )
+    SIZE_LEARNED = (
+        "size-learned",
+        "info",
+        "By the loss of published windows, the next ones close at another number of records.",
+        "Nothing; where `needed` stays above `by_delay`, `window.target_loss` is not met within `max_delay`.",
+    )
     WINDOW_ABANDONED = (
         "window-abandoned",
         "info, warning",
@@ -362,6 +368,12 @@ class LogLine(StrEnum):
         "error",
         "Measuring what a published window leaks broke off: a bug, please report it.",
         "Nothing else is affected. The metric shows the last window that was measured.",
+    )
+    SIZE_UNSTUDIED = (
+        "size-unstudied",
+        "error",
+        "Closing parts of a published window, to learn what smaller ones lose, broke off: a bug, please report it.",
+        "Nothing else is affected. Sizes are learned from whole windows meanwhile.",
     )
     COMMIT_UNCERTAIN = (
         "commit-uncertain",

@@ -11,6 +11,7 @@ from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener
 from stream_anon.service.retrying import Reachability
@@ -45,6 +46,8 @@ class Components:
     ----------
     keeper
         Opens the ledger, and creates it if it is missing.
+    sizes
+        Where the policy names a target of loss.
     """
 
     policy: Policy
@@ -62,6 +65,7 @@ class Components:
     keeper: LedgerKeeper
     rechecks: Rechecks
     leakages: LeakageSamples
+    sizes: SizeLearning | None
     troubles: Troubles
     busy: BusyTime
     bounding: Bounding

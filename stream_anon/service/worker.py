@@ -30,6 +30,7 @@ from stream_anon.service.progress import Progress
 from stream_anon.service.retrying import Patience
 from stream_anon.service.taking_over import TakingOver
 from stream_anon.windowing.limits import is_mature
+from stream_anon.windowing.loss_law import WindowLoss
 
 POLL_SECONDS = 0.2
 # A stop may take ten seconds. These are part of them, beside cancelling a publication and ending the process.
@@ -50,7 +51,14 @@ class Worker:
         self._joining = Joining(parts.source, parts.reachability, self._patience)
         self._taking_over = TakingOver(parts, self._reader, self._joining, self._patience)
         self._queue = ClosingQueue(
-            parts.closing_steps, parts.clock, parts.tell, stop, parts.rechecks, parts.leakages, parts.bounding
+            parts.closing_steps,
+            parts.clock,
+            parts.tell,
+            stop,
+            parts.rechecks,
+            parts.leakages,
+            parts.bounding,
+            parts.sizes,
         )
         self._ahead = Ahead(parts.engine, parts.clock)
         self._progress = Progress(parts, self._reader)
@@ -94,6 +102,11 @@ class Worker:
     def published_under(self, revision: int) -> None:
         """Note the revision under which the output was published last, as its certificates say."""
         self._taking_over.beginnings.published_revision = revision
+
+    def learn_from(self, window: WindowLoss) -> None:
+        """Begin to learn sizes with the window that was published last under this policy, whoever published it."""
+        if self._parts.sizes is not None:
+            self._parts.sizes.begin(window)
 
     def expect(self, attributes: Collection[str]) -> None:
         """Publish nothing before each of these attributes has had a value; see `first_window.FirstWindow`."""

@@ -161,6 +161,7 @@ def _limits(given: WindowSettings, engine: str) -> WindowLimits:
         given.max_records_per_individual,
         given.least_people,
         auto,
+        given.target_loss,
     )
 
 

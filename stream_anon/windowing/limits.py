@@ -9,12 +9,15 @@
 A fixed age would tell when a lone record arrived: publication minus max_delay. So the limit is drawn. A window that
 was held beyond it waits as much longer, counted from when it had enough people: else it would be published at the
 moment at which the last of k people came.
+
+A number of records needs no draw: a window that closes by it tells when its last record came, no matter whose it
+is. That holds for `max_records`, and for a size that `target_loss` chose: it was fixed when the window opened.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,11 +39,14 @@ class WindowTimer:
         Seconds after the arrival of its oldest record at which the window is due.
     bound
         What it holds at the most.
+    size
+        Records at which it closes, if these are fewer than its bound allows; None for no other bound.
     """
 
     limits: WindowLimits
     age_limit: float
     bound: Bound
+    size: int | None = None
 
     @classmethod
     def draw(cls, limits: WindowLimits, draws: np.random.Generator, bound: Bound | None = None) -> WindowTimer:
@@ -51,9 +57,14 @@ class WindowTimer:
         bound = Bound(limits.max_records) if bound is None else bound
         return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0), bound)
 
+    def sized(self, size: int | None) -> WindowTimer:
+        """Return the timer with another size."""
+        return replace(self, size=size)
+
     def room(self, admitted: int, held: int = 0) -> int:
         """Return how many more records the window admits; `held` are the bytes that it holds."""
-        return self.bound.room(admitted, held)
+        room = self.bound.room(admitted, held)
+        return room if self.size is None else min(room, max(0, self.size - admitted))
 
     def expected(self, admitted: int, oldest: float, now: float, held: int = 0) -> int | None:
         """Return how many records the window will have admitted at its end, if they go on arriving as they did.
@@ -64,6 +75,8 @@ class WindowTimer:
         if age >= self.age_limit:
             return None
         full = self.bound.expected(admitted, held)
+        if self.size is not None:
+            full = min(full, self.size)
         return full if age <= 0 else min(full, math.ceil(admitted * self.age_limit / age))
 
     def due_at(self, oldest: float, enough_since: float | None = None) -> float:

@@ -121,7 +121,7 @@ class EngineMachine(RuleBasedStateMachine):
         sources = data.draw(st.lists(st.sampled_from(SOURCES), min_size=1, max_size=3, unique=True))
         batch = both(*(self._batch(data, source) for source in sources))
         for window in self.engine.add(batch, before + elapsed):
-            assert window.records == self.most
+            self._check_full(window)
             self._check(window)
 
     def _batch(self, data: st.DataObject, source: int) -> CodedBatch:
@@ -192,8 +192,8 @@ class EngineMachine(RuleBasedStateMachine):
         assert {s: self.engine.started_at(s) for s in self.position} == self.began
         people = Counter(record.person for record in self.taken.values() if not record.rejected)
         # Which of a person's rows are over the limit depends on what left since; never fewer are kept than none.
-        assert self.engine.admitted <= sum(min(count, LIMIT) for count in people.values())
-        assert self.engine.admitted < self.most
+        assert self.engine.space >= self._size() - sum(min(count, LIMIT) for count in people.values())
+        assert 0 < self.engine.space <= self.most
         assert self.engine.open_window.opened_at == self._oldest()
 
     def _oldest(self) -> float | None:
@@ -202,6 +202,14 @@ class EngineMachine(RuleBasedStateMachine):
     def _latest(self, oldest: float) -> float:
         """Return when a window with that oldest record is sealed at the latest, once nothing holds it."""
         return oldest + DELAY
+
+    def _size(self) -> int:
+        """Return the least number of records at which the open window closes."""
+        return self.most
+
+    def _check_full(self, window: SealedWindow) -> None:
+        """Check a window that closed by its number of records."""
+        assert window.records == self.most
 
     def _check_reach(self, window: SealedWindow) -> None:
         """A window that is held for enough people is not sealed before it has them."""
@@ -261,6 +269,38 @@ class HoldingMachine(EngineMachine):
         assert not window.records or window.individuals >= K
 
 
+class SizedMachine(EngineMachine):
+    """Windows that close at a size that is chosen while others are open; each keeps the one it opened with."""
+
+    sizes = st.integers(K, MOST)
+    size = MOST
+
+    def _engine(self, seed: int) -> Engine:
+        self.asked: list[int] = []
+
+        def size() -> int:
+            self.asked.append(self.size)
+            return self.size
+
+        return Engine(self.policy, draws=np.random.default_rng(seed), size=size)
+
+    @rule(size=sizes)
+    def choose(self, size: int) -> None:
+        self.size = size
+
+    def _size(self) -> int:
+        return min(self.asked)
+
+    def _check_full(self, window: SealedWindow) -> None:
+        # One that has too few people for a class when it reaches its size goes on, to any number of records.
+        assert window.records == self.most or window.records in self.asked
+        assert window.records == self.most or window.individuals >= L
+
+
+class SizedHoldingMachine(SizedMachine, HoldingMachine):
+    """Windows that close at a size, and wait for people: neither overrules the other."""
+
+
 class PreparingMachine(EngineMachine):
     """Windows whose forest is laid before their end, by work that is done at once, late, or never."""
 
@@ -309,3 +349,7 @@ TestPreparingEngine = PreparingMachine.TestCase
 TestPreparingEngine.settings = _SETTINGS
 TestHoldingEngine = HoldingMachine.TestCase
 TestHoldingEngine.settings = _SETTINGS
+TestSizedEngine = SizedMachine.TestCase
+TestSizedEngine.settings = _SETTINGS
+TestSizedHoldingEngine = SizedHoldingMachine.TestCase
+TestSizedHoldingEngine.settings = _SETTINGS

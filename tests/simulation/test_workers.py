@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from stream_anon.service import retrying, worker
+from stream_anon.windowing import target_size
 from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
 from tests.support.memory import MemoryBroker, MemoryLedger
@@ -40,7 +41,9 @@ class Storm:
     async def add_worker(self) -> None:
         home = self.groups[self.born % len(self.groups)]
         self.born += 1
-        driver = Driver(home, self.clock, f"w{self.born}", window={"max_records": 8, "max_delay": 5})
+        # Every second worker closes windows at a size that it learns.
+        target = {"target_loss": 0.6} if self.born % 2 else {}
+        driver = Driver(home, self.clock, f"w{self.born}", window={"max_records": 8, "max_delay": 5} | target)
         await driver.worker.connect()
         self.workers.append(driver)
 
@@ -134,6 +137,7 @@ class Storm:
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     # What waits for real time waits for little of it.
+    monkeypatch.setattr(target_size, "LEAST_CROWDS", 1)  # windows are small here
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.002)
     monkeypatch.setattr(worker, "FINISH_WITHIN", 0.05)
     monkeypatch.setattr(retrying, "FIRST_PAUSE", 0.001)

@@ -140,6 +140,7 @@ def _events(delivery: str, now: float) -> list[e.Event]:
         ),
         e.WindowMeasured(tuple((name, 0.98765, 0.12345) for name in NAMES), 0.01),
         e.WindowProgress(MOST_RECORDS, now - 86_399.0, now, True, True, MANY, 9, 12_345, MANY, 86_400.0, 1.0),
+        e.SizesLearned(MOST_RECORDS, MANY, MOST_RECORDS, 10),
         e.ReadingOrdered(True),
     ]
 

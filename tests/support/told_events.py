@@ -79,6 +79,8 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.WindowAudited("00ff", "failed", ("a class has fewer than k records",), 0.01),
     e.WindowMeasured((("city", 0.31, 0.12),), 0.01),
     e.WindowsBounded(250_000, 2**28, "time", smaller=True),
+    e.SizesLearned(3163, 20_000, 3163, 10_000),
+    e.WindowStudied(0.01),
     e.WindowAbandoned(12, "stopping"),
     e.WindowWithheld(12, ("age",)),
     e.TransactionBroken("commit", "ConnectionError"),

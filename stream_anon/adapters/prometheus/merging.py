@@ -61,6 +61,10 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_policy_shield_k": max,
     "stream_anon_policy_max_delay_seconds": max,
     "stream_anon_policy_max_records": max,
+    "stream_anon_policy_target_loss_ratio": max,
+    "stream_anon_window_target_records": max,  # each worker learns by itself
+    "stream_anon_window_delay_records": _least_positive,
+    "stream_anon_window_limit_records": max,
     "stream_anon_policy_delay_budget_seconds": max,
     "stream_anon_policy_holds": max,
     "stream_anon_policy_accepts_missing": max,

@@ -143,7 +143,7 @@ def _outcomes(
     draws = np.random.default_rng(seed)
     engine, closer = Engine(policy, draws=draws), Closer(policy)
     engine.open(0, 0)
-    for window, closed in replayed(engine, batch, times, policy.window.max_records):
+    for window, closed in replayed(engine, batch, times):
         yield window, closed, closer.release(window, draws)
 
 

@@ -52,7 +52,8 @@ async def permit_of(connection: Connection, settings: Settings, policy: Policy) 
         return Permit(_revision(before))
     sampled = await raise_if_forbidden(connection, topics, kafka, policy, certificates)
     refuse_weaker(policy, settings.privacy.accept_weaker, before, ledger=ledger)
-    return Permit(_revision(before), _expected(policy, kafka, sampled))
+    last = None if before is None or before.policy != policy.digest else before.window
+    return Permit(_revision(before), _expected(policy, kafka, sampled), last)
 
 
 def _revision(before: Before | None) -> int:

@@ -25,6 +25,7 @@ from stream_anon.privacy.policy_document import DocumentPart, join_document, rea
 from stream_anon.privacy.promises import promises_of, stated_by, stated_in
 from stream_anon.privacy.succession import InputLife, covered, unfollowed
 from stream_anon.privacy.weakening import Weakening, smaller_windows, weakened
+from stream_anon.windowing.loss_law import WindowLoss
 
 KEY = "privacy.accept_weaker"
 EXACTLY_ONCE = "exactly-once"
@@ -62,6 +63,8 @@ class Before:
         a newer certificate may be among what nobody can read.
     delivery
         How it was published.
+    window
+        Records and loss of its newest window; None if it had no record.
     """
 
     policy: str  # empty if none of the certificates can be read
@@ -70,6 +73,7 @@ class Before:
     promises: Mapping[str, Any]
     known: bool = True
     delivery: str = EXACTLY_ONCE
+    window: WindowLoss | None = None
 
 
 class NewestCertificates:
@@ -178,12 +182,13 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     if not parts:
         return None if understood else Before("", 0, "an unknown time", {}, known=False)
     newest = _newest(parts)
-    stated = stated_in(newest)
+    stated, loss = stated_in(newest), _loss_of(newest)
+    facts = newest.policy, newest.revision, newest.closed
     with suppress(CertificateError):
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
         if document.promises == newest.promises:
             promises = promises_of(document.policy()) | stated
-            return Before(newest.policy, newest.revision, newest.closed, promises, understood, newest.delivery)
+            return Before(*facts, promises, understood, newest.delivery, loss)
     alike = (part for part in parts if part.policy == newest.policy)
     names = {name for part in alike for each in part.classes for name in each.values}
     heads = {"asked": msgspec.to_builtins(newest.asked), "individual": msgspec.to_builtins(newest.individual)}
@@ -191,7 +196,12 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     if names:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
     known = understood and newest.promises is None
-    return Before(newest.policy, newest.revision, newest.closed, promises, known, newest.delivery)
+    return Before(*facts, promises, known, newest.delivery, loss)
+
+
+def _loss_of(newest: Certificate) -> WindowLoss | None:
+    records = newest.released + newest.suppressed
+    return WindowLoss(records, newest.gcp) if newest.gcp is not None and records else None
 
 
 def _newest(parts: Sequence[Certificate]) -> Certificate:

@@ -25,6 +25,7 @@ from stream_anon.service.closing.outgoing import (
     SentWindow,
 )
 from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
 
@@ -75,6 +76,8 @@ class ClosingQueue:
         Measures what it leaks.
     bounding
         Learns how large windows may become.
+    sizes
+        Learns how large they should be; None where they close as late as they may.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class ClosingQueue:
         rechecks: Rechecks,
         leakages: LeakageSamples,
         bounding: Bounding,
+        sizes: SizeLearning | None,
     ) -> None:
         self._steps = steps
         self._clock = clock
@@ -94,6 +98,7 @@ class ClosingQueue:
         self._rechecks = rechecks
         self._leakages = leakages
         self._bounding = bounding
+        self._sizes = sizes
         self._waiting: deque[QueuedWindow] = deque()
         self._running: list[QueuedWindow] = []
         self._alone = 0  # how many more windows go out one by one
@@ -184,7 +189,11 @@ class ClosingQueue:
         while not self._alone and size is not None and self._waiting:
             following = self._waiting[0]
             records += following.records
-            if following.size is None or records > RECORDS_TOGETHER or (size := size + following.size) > BYTES_TOGETHER:
+            if (
+                following.size is None
+                or records > RECORDS_TOGETHER
+                or (size := size + following.size) > BYTES_TOGETHER
+            ):
                 break
             if following.outgoing.membership != bundle[0].outgoing.membership:
                 break
@@ -220,6 +229,8 @@ class ClosingQueue:
                 self._tell(self._published(result.outcome, sent, queued.outgoing))
                 if len(bundle) == 1 and result.outcome is Outcome.COMMITTED:
                     self._bounding.published(queued.outgoing.window, sent.durations)
+                if self._sizes is not None:
+                    self._sizes.take(queued.outgoing.window, sent.release)
                 self._rechecks.take(sent.publication)
                 self._leakages.take(queued.outgoing.window, sent.release)
             else:

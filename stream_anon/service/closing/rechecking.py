@@ -15,12 +15,12 @@ from stream_anon.audit.formats.decoding import Decode
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
-from stream_anon.ports import Clock, Parcel, Publication
+from stream_anon.ports import Parcel, Publication
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.sampling import Sampler
 from stream_anon.service.events import Listener, WindowAudited
 
-SHARE = 0.02  # the most of the time that audits may take
+SHARE = 0.02  # the most of the time that audits may take, and what learns from published windows beside them
 
 _OF_MANY_WINDOWS = (Kind.UNKNOWN_PREVIOUS, Kind.GAP)
 BROKE_OFF = "the audit broke off: a bug"
@@ -33,6 +33,8 @@ class Rechecks:
     ----------
     output, certificates
         The topics whose parcels are audited.
+    sampler
+        Gives time for audits.
     decode
         Decodes a record of the output.
     """
@@ -42,7 +44,7 @@ class Rechecks:
         policy: Policy,
         output: str,
         certificates: str,
-        clock: Clock,
+        sampler: Sampler,
         tell: Listener,
         decode: Decode = decode_record,
     ) -> None:
@@ -50,7 +52,7 @@ class Rechecks:
         self._promises = PolicyDocument.of(policy).promises
         self._topics = (output, certificates)
         self._tell = tell
-        self._sampler = Sampler(clock, SHARE)
+        self._sampler = sampler
 
     def take(self, publication: Publication) -> None:
         """Audit a window, or report that it is skipped."""

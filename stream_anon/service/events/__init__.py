@@ -52,6 +52,7 @@ from stream_anon.service.events.partitions import (
     TakeoverDone,
     TakeoverStarted,
 )
+from stream_anon.service.events.sizes import SizesLearned, WindowStudied
 from stream_anon.service.events.windows import (
     Durations,
     Readings,
@@ -95,6 +96,7 @@ __all__ = [
     "RecordsConsumed",
     "SchemaSeen",
     "SchemasUnknown",
+    "SizesLearned",
     "StandingBy",
     "Superseded",
     "TakeoverDone",
@@ -108,6 +110,7 @@ __all__ = [
     "WindowMeasured",
     "WindowProgress",
     "WindowPublished",
+    "WindowStudied",
     "WindowWithheld",
     "WindowsBounded",
     "WorkerStarted",

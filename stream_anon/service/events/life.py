@@ -36,6 +36,8 @@ class WorkerStarted(Event):
         The shields of the policy, in its order.
     chosen
         Whether somebody has chosen `max_records`.
+    target_loss
+        The loss at which windows close before max_delay; None where the policy names none.
     """
 
     software: str
@@ -57,6 +59,7 @@ class WorkerStarted(Event):
     revision: int = 0
     shields: tuple[Shield, ...] = ()
     chosen: bool = True
+    target_loss: float | None = None
 
     def _lines(self) -> Iterator[Said]:
         yield LogLine.STARTED.said(

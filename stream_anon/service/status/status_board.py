@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sortedcontainers import SortedDict, SortedSet
 
 from stream_anon.measures.window_leakage.before import least_told
+from stream_anon.rounding import exactly
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
 from stream_anon.service.events.partitions import end_in_words
@@ -80,6 +81,7 @@ class StatusBoard:
         self._faults: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
         self._leakage: tuple[tuple[str, float | None, float], ...] = ()
+        self._sizes: e.SizesLearned | None = None
         self._flow = FlowHistory()
         self._missing: Counter[str] = Counter()
 
@@ -138,6 +140,8 @@ class StatusBoard:
                 self._take_audit(event)
             case e.WindowMeasured(shares=shares) if shares:
                 self._leakage = shares
+            case e.SizesLearned():
+                self._sizes = event
             case e.WorkerStopping():
                 self._ready, self._reason = False, "stopping"
             case e.WorkerStopped():
@@ -315,6 +319,8 @@ class StatusBoard:
         return found
 
     def _hints(self) -> list[str]:
+        if self._sizes is not None:
+            return [self._sizes_in_words(self._sizes)]
         fills = [window["fill"] for window in self._windows if isinstance(window["fill"], float)]
         fill = sum(fills) / len(fills) if fills else 1.0
         chosen = self._started is None or self._started.chosen  # else windows are to close by their age
@@ -323,6 +329,14 @@ class StatusBoard:
         return [
             f"windows close at {fill:.0%} of max_records: fewer workers or a longer max_delay lose less information"
         ]
+
+    def _sizes_in_words(self, sizes: e.SizesLearned) -> str:
+        target = None if self._started is None else self._started.target_loss
+        needed = f"a window needs {sizes.needed:,} records for a loss of {exactly(target or 0.0)}"
+        come = f"{sizes.by_delay:,} come within max_delay"
+        if sizes.out_of_reach:
+            return f"{needed}, and {come}: a longer max_delay, fewer workers or a higher target_loss would do"
+        return f"{needed}, {come}, and windows close at {sizes.in_use:,}"
 
     def _overdue(self) -> bool:
         event, started = self._open, self._started

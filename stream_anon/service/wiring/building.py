@@ -32,11 +32,14 @@ from stream_anon.formats.codecs import RecordFormats, described, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
+from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
-from stream_anon.service.closing.rechecking import Rechecks
+from stream_anon.service.closing.rechecking import SHARE, Rechecks
+from stream_anon.service.closing.sampling import Sampler
+from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.closing.studies import Studies
 from stream_anon.service.closing.writer import Writer
@@ -55,6 +58,7 @@ from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.windowing.bounds import MOST_MEMORY, PARTS
+from stream_anon.windowing.target_size import TargetSize
 
 
 def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
@@ -87,6 +91,8 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
             permit = await ask(connection, settings, policy)
             worker.published_under(permit.revision)
             worker.expect(permit.unsampled)
+            if permit.last is not None:
+                worker.learn_from(permit.last)
             permitted = True
         made = exactly_once and await create_ledger(connection, topics_of(kafka))
         return kafka.ledger if made else None
@@ -207,7 +213,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
 
     # By a key, classes are formed at the close, when the order of the rows is known.
     ours = partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted)
-    engine = Engine(policy, draws=draws, partitioner=ours if key is None else WholeTable)
+    size = TargetSize.of(policy.window, Criteria.of(policy).least_people)
+    engine = Engine(
+        policy,
+        draws=draws,
+        partitioner=ours if key is None else WholeTable,
+        size=lambda: None if size is None else size.in_use,
+    )
     bounding = Bounding(
         engine,
         policy,
@@ -232,6 +244,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         busy=busy,
         too_slow=bounding.too_slow,
     )
+    sampler = Sampler(clock, SHARE)
     parts = Components(
         policy=policy,
         choices=OperatorChoices(kafka.start, kafka.lost_input, outputs_of(kafka)),
@@ -246,8 +259,9 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell=tell,
         at=at,
         keeper=keeper,
-        rechecks=Rechecks(policy, kafka.output, kafka.certificates, clock, tell, decode),
+        rechecks=Rechecks(policy, kafka.output, kafka.certificates, sampler, tell, decode),
         leakages=LeakageSamples(policy, clock, tell, secrets.randbelow),
+        sizes=None if size is None else SizeLearning(policy, size, fresh_draws(), sampler, clock, tell),
         troubles=Troubles(
             ledger,
             kafka.ledger,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.model import Settings
+from stream_anon.windowing.loss_law import WindowLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,13 @@ class Permit:
     unsampled
         Published attributes that must have a value before the first window goes out, since no record of the input
         could tell yet whether they come.
+    last
+        Records and loss of the window that was published last, if it was published under this policy.
     """
 
     revision: int = 0
     unsampled: frozenset[str] = frozenset()
+    last: WindowLoss | None = None
 
 
 AskPermit = Callable[[Connection, Settings, Policy], Awaitable[Permit]]

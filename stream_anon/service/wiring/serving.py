@@ -202,4 +202,5 @@ def started(settings: Settings, policy: Policy, beside: Beside | None = None) ->
         accept_missing=tuple(attribute.name for attribute in policy.published if attribute.accept_missing),
         revision=policy.revision,
         shields=policy.shields,
+        target_loss=policy.window.target_loss,
     )

@@ -42,7 +42,7 @@ def test_a_full_window_is_followed_by_the_next_at_the_next_record() -> None:
     first, second = engine.add(batch_of(policy, 0, range(45), rejected=[100, 101]), 1.0)
     assert first.ranges == (InputRange(0, 0, 20),)
     assert second.ranges == (InputRange(0, 20, 40),)
-    assert (engine.admitted, engine.position(0), engine.started_at(0)) == (5, 102, 40)
+    assert (engine.space, engine.position(0), engine.started_at(0)) == (15, 102, 40)
     assert first.payload == [(0, i) for i in range(20)]
     assert len(first.rejects) == len(second.rejects) == 0
     engine.check_invariants()
@@ -118,7 +118,7 @@ def test_one_flooding_id_neither_closes_windows_nor_fills_the_memory() -> None:
     engine = _engine(policy)
     for i in range(200):
         assert not engine.add(batch_of(policy, 0, range(10 * i, 10 * i + 10), people=[7] * 10), 1.0)
-    assert (engine.admitted, engine.open_window.records) == (3, 2000)
+    assert (engine.space, engine.open_window.records) == (17, 2000)
     assert len(engine._window._chunks) <= 2
     window = engine.seal(2.0)
     assert window is not None
@@ -485,3 +485,42 @@ class Pairs:
 
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         return np.unique(rows.codes[0], return_inverse=True)[1].astype(np.int32)
+
+
+def test_a_window_keeps_the_size_that_it_opened_with() -> None:
+    #  size 6:  0 ... 5 | size 9 asked when 6 comes: 6 ... 14 | size 4 meanwhile: asked when 15 comes
+    policy = small_policy()
+    sizes = iter([6, 6, 9, 4, 4, 4, 4])
+    engine = _engine(policy, size=lambda: next(sizes))
+    (first,) = engine.add(batch_of(policy, 0, range(7)), 1.0)
+    assert not engine.add(batch_of(policy, 0, range(7, 14)), 1.0)
+    second, third = engine.add(batch_of(policy, 0, range(14, 20)), 1.0)
+    assert [window.records for window in (first, second, third)] == [6, 9, 4]
+    assert engine.open_window.records == 1
+
+
+def test_a_size_above_max_records_changes_nothing() -> None:
+    policy = small_policy()
+    (window,) = _engine(policy, size=lambda: 10_000).add(batch_of(policy, 0, range(25)), 1.0)
+    assert window.records == 20
+
+
+def test_a_window_of_too_few_people_goes_on_beyond_its_size_and_not_until_the_next_person_comes() -> None:
+    policy = small_policy(k=3)
+    engine = _engine(policy, size=lambda: 6)
+    assert not engine.add(batch_of(policy, 0, range(6), people=[1, 2] * 3), 1.0)
+    assert not engine.add(batch_of(policy, 0, range(6, 12), people=[3, 4, 5, 6, 7, 8]), 1.0), "its size is past"
+    (window,) = engine.add(batch_of(policy, 0, range(12, 25), people=range(13)), 1.0)
+    assert window.records == 20
+    assert engine.space == 1, "the next one has its size again"
+
+
+def test_a_held_window_is_not_closed_by_its_size_before_it_has_its_people() -> None:
+    policy = small_policy(k=2, shortfall=Shortfall.HOLD, least_people=5, max_records=50)
+    engine = _engine(policy, size=lambda: 6)
+    assert not engine.add(batch_of(policy, 0, range(8), people=[1, 2, 3, 4] * 2), 1.0)
+    assert engine.tick(100.0) is None
+    assert not engine.add(batch_of(policy, 0, [8], people=[5]), 101.0)
+    window = engine.tick(103.0)
+    assert window is not None
+    assert window.records == 9

@@ -17,9 +17,7 @@ def _closed(policy: Policy, times: NDArray[np.float64], people: list[int] | None
     batch = batch_of(policy, 0, range(len(times)), people=people)
     engine = Engine(policy, draws=np.random.default_rng(3))
     engine.open(0, 0)
-    found = [
-        (window.records, closed) for window, closed in replayed(engine, batch, times, policy.window.max_records)
-    ]
+    found = [(window.records, closed) for window, closed in replayed(engine, batch, times)]
     engine.check_invariants()
     return found
 

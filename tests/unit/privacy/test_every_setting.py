@@ -231,6 +231,7 @@ NO_PROMISE = {
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",
     "privacy.revision": "orders policies",
     "privacy.accept_weaker": "the answer to this comparison",
+    "window.target_loss": "when windows close; not for criteria that compare classes with their window",
     "engine.relaxed": CLASSES,
     "engine.least_loss": CLASSES,
     "engine.order": CLASSES,

@@ -59,6 +59,17 @@ class WindowMetrics:
         self._holds = declare.gauge(
             "policy_holds", "1 where the policy lets a window wait beyond max_delay for more people."
         )
+        self._target = declare.gauge(
+            "policy_target_loss_ratio",
+            "Loss at which windows close before max_delay; 0 where the policy names none.",
+        )
+        self._needed = declare.gauge(
+            "window_target_records", "Records that a window needs for the target of loss; 0 before any is known."
+        )
+        self._by_delay = declare.gauge(
+            "window_delay_records", "Records that come within max_delay, at the rate of the last window."
+        )
+        self._in_use = declare.gauge("window_limit_records", "Records at which the next windows close.")
         self._delay_limit, self._records_limit = 0.0, math.inf
 
     def __call__(self, event: e.Event) -> None:
@@ -69,6 +80,12 @@ class WindowMetrics:
                 self._max_delay.set(event.max_delay)
                 self._max_records.set(event.max_records)
                 self._holds.set(event.holds)
+                self._target.set(event.target_loss or 0.0)
+                self._in_use.set(event.max_records)
+            case e.SizesLearned():
+                self._needed.set(event.needed)
+                self._by_delay.set(event.by_delay)
+                self._in_use.set(event.in_use)
             case e.WindowProgress():
                 self._open_records.set(event.records)
                 self._open_age.set(0.0 if event.opened is None else max(0.0, event.at - event.opened))

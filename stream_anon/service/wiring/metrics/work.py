@@ -7,7 +7,7 @@ import math
 from stream_anon.adapters.prometheus.declaring import Declaring
 from stream_anon.service import events as e
 
-BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit", "leakage")
+BUSY = ("decode", "window", "partition", "gate", "encode", "publish", "audit", "leakage", "study")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 READING_STEP = 0.125  # seconds; a binary fraction, so that sums of it are exact
 
@@ -53,6 +53,8 @@ class WorkMetrics:
                 self._spend("audit", seconds)
             case e.WindowMeasured():
                 self._spend("leakage", event.seconds)
+            case e.WindowStudied():
+                self._spend("study", event.seconds)
             case e.TakeoverDone():
                 self._stages["takeover"].observe(event.seconds)
 

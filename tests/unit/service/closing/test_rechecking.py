@@ -13,6 +13,7 @@ import pytest
 from stream_anon.ports import Parcel, Publication
 from stream_anon.service.closing import rechecking
 from stream_anon.service.closing.rechecking import SHARE, Rechecks, recheck
+from stream_anon.service.closing.sampling import Sampler
 from stream_anon.service.events import WindowAudited
 from tests.support.clock import FakeClock
 from tests.support.driver import Driver, people
@@ -105,7 +106,9 @@ async def test_audits_take_no_more_than_their_share(monkeypatch: pytest.MonkeyPa
         return ()
 
     monkeypatch.setattr(rechecking, "recheck", slow)
-    rechecks = Rechecks(driver.worker._parts.policy, "out", "out.certificates", clock, events.append)
+    rechecks = Rechecks(
+        driver.worker._parts.policy, "out", "out.certificates", Sampler(clock, SHARE), events.append
+    )
     for _ in range(400):  # ten windows a second
         await _through(rechecks, publication)
         clock.advance(0.1)
@@ -125,6 +128,7 @@ async def test_an_audit_that_breaks_off_counts_as_failed_without_its_text(
 
     monkeypatch.setattr(rechecking, "recheck", breaks)
     events = list[Any]()
-    rechecks = Rechecks(driver.worker._parts.policy, "out", "out.certificates", FakeClock(), events.append)
+    sampler = Sampler(FakeClock(), SHARE)
+    rechecks = Rechecks(driver.worker._parts.policy, "out", "out.certificates", sampler, events.append)
     await _through(rechecks, publication)
     assert [(event.result, event.violations) for event in events] == [("failed", (rechecking.BROKE_OFF,))]
