@@ -269,7 +269,7 @@ class Engine:
         """Seal the window if it is due; with `shortfall: hold` not before it has enough people."""
         self._advance(now)
         deadline = self.deadline
-        due = self._window.full or (deadline is not None and self._now >= deadline)
+        due = self._full or (deadline is not None and self._now >= deadline)
         return self._seal() if due else None
 
     def seal(self, now: float) -> SealedWindow | None:

@@ -80,7 +80,7 @@ class ClosingQueue:
         Learns how large they should be; None where they close as late as they may.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - a part an argument
         self,
         steps: ClosingSteps,
         clock: Clock,
