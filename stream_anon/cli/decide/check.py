@@ -21,13 +21,14 @@ from stream_anon.conditions import Condition
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.judging.findings import Severity
 from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.loss_by_delay import LossByDelay
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
-from stream_anon.rounding import in_percent
+from stream_anon.rounding import exactly, in_percent
 
 WIDTH = 100
 _MARKS = {
@@ -122,7 +123,8 @@ def _show_policy(console: Console, policy: Policy) -> None:
     console.print(
         Text(
             f"  each window: {window.max_records:,} records or {window.max_delay:g} s, "
-            f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
+            + (f"sooner at a loss of {exactly(window.target_loss)}, " if window.target_loss else "")
+            + f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
         )
     )
 
@@ -152,7 +154,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
         _heading(console, "What would become of it" if study.whole else "What one worker would make of it")
-        _show_forecast(console, study.forecast, policy)
+        _show_forecast(console, study.forecast, policy, study.by_delay)
     if study.given_away:
         _heading(console, "What its classes would give away of sensitive attributes")
         for name, found in study.given_away.items():
@@ -163,7 +165,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             console.print(Text(f"  {field.attribute}: {_rare(field)}"))
 
 
-def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None:
+def _show_forecast(console: Console, forecast: Forecast, policy: Policy, told: LossByDelay | None) -> None:
     windows = f"{forecast.windows:,} filled by the sample, {forecast.individuals:,} individuals in the median one"
     if not forecast.whole:
         windows = f"none whole: the sample ends before one is full; it has {forecast.individuals:,} individuals"
@@ -178,6 +180,8 @@ def _show_forecast(console: Console, forecast: Forecast, policy: Policy) -> None
         "over their limit": f"{forecast.over_limit:.2%}",
         "information loss": "none" if forecast.gcp is None else f"{forecast.gcp:.1%} (GCP)",
     }
+    if told is not None:
+        rows["by rate and delay"] = str(told)
     _grid(console, rows)
 
 
