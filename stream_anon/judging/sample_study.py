@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.engine.part_losses import PartLosses
 from stream_anon.formats.codecs import codec_of
 from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
+from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.singling import Singled, singled
 from stream_anon.judging.spellings import Spelling, spellings
@@ -26,6 +28,7 @@ from stream_anon.microdata.one_table import becomes_one
 from stream_anon.microdata.one_table import whole as as_one_window
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
+from stream_anon.windowing.loss_law import WindowLoss
 
 LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 
@@ -90,6 +93,8 @@ class Study:
         Whether these are all records of the input.
     given_away
         What classes of the forecast give away, by sensitive attribute; empty without a class.
+    by_delay
+        What the stream loses at its rate; None for a table, and for a sample of one moment.
     """
 
     records: int
@@ -106,6 +111,7 @@ class Study:
     ignored: int = 0
     whole: bool = False
     given_away: Mapping[str, Disclosure] = field(default_factory=dict)
+    by_delay: LossByDelay | None = None
 
     @property
     def rejected_share(self) -> float:
@@ -131,7 +137,18 @@ def study(policy: Policy, sample: Sample, codec: Codec | None = None) -> Study:
     seen = _Seen(policy)
     seen.add(batch)
     windows, full = released_by(policy, batch, sample.times[batch.offsets]) if len(batch) else ([], False)
-    return seen.study(batch, windows, full, codec.inner(sample.values), sample.seconds)
+    found = seen.study(batch, windows, full, codec.inner(sample.values), sample.seconds)
+    return replace(found, by_delay=_by_delay(policy, windows, sample))
+
+
+def _by_delay(policy: Policy, windows: Sequence[Outcome], sample: Sample) -> LossByDelay | None:
+    """Return what the windows of a sample, and parts of the largest, tell about its rate."""
+    if not windows or not sample.seconds:
+        return None
+    seen = [WindowLoss(window.records, release.gcp) for window, release in windows if release.gcp is not None]
+    largest, _ = max(windows, key=lambda each: each[0].records)
+    seen += PartLosses(policy, np.random.default_rng(0)).of(largest, policy.crowd)
+    return loss_by_delay(seen, len(sample) / sample.seconds, policy.window)
 
 
 def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[bytes | None] = ()) -> Study:

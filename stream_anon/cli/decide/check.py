@@ -28,7 +28,7 @@ from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.one_table import becomes_one
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
-from stream_anon.rounding import in_percent
+from stream_anon.rounding import exactly, in_percent
 
 WIDTH = 100
 _MARKS = {
@@ -123,7 +123,8 @@ def _show_policy(console: Console, policy: Policy) -> None:
     console.print(
         Text(
             f"  each window: {_limits(window)}, "
-            f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
+            + (f"sooner at a loss of {exactly(window.target_loss)}, " if window.target_loss else "")
+            + f"{window.max_records_per_individual:,} records of one individual, shortfall: {window.shortfall}"
         )
     )
 
@@ -200,6 +201,8 @@ def _show_forecast(console: Console, study: Study, forecast: Forecast, policy: P
         "over their limit": f"{forecast.over_limit:.2%}",
         "information loss": "none" if forecast.gcp is None else f"{forecast.gcp:.1%} (GCP)",
     }
+    if study.by_delay is not None:
+        rows["by rate and delay"] = str(study.by_delay)
     _grid(console, rows)
 
 

@@ -161,6 +161,7 @@ def show(found: Plan, console: Console) -> None:
         Text("* on the Pareto front: nothing with this k and l is better in one figure and worse in none")
     )
     _show_remarks(found, console)
+    _show_delays(found, console)
     _show_sizes(found, console)
     _show_answers(found, console)
 
@@ -173,6 +174,16 @@ def _show_remarks(found: Plan, console: Console) -> None:
     if few:
         text = f"{few} of the settings filled fewer than {FEW_WINDOWS} windows: their figures are rough"
         console.print(Text(text, style="yellow"))
+
+
+def _show_delays(found: Plan, console: Console) -> None:
+    if not found.by_delay:
+        return
+    console.print()
+    console.print(Text("By rate and delay, with window.target_loss for the second", style="bold"))
+    for setting, told in found.by_delay:
+        promise = f"k {setting.k}" + (f", l {setting.l}" if setting.l is not None else "")
+        console.print(Text(f"  {promise}, {setting.engine}: {told}"))
 
 
 def _show_sizes(found: Plan, console: Console) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
 from stream_anon.engine.warming import warm_up
 from stream_anon.errors import SettingsError
+from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals
 from stream_anon.operations.plan.sizing import Sizing, sizing
 from stream_anon.operations.plan.trial import Figures, Setting, Trial, try_setting, with_setting
+from stream_anon.windowing.loss_law import WindowLoss
 
 SCHEMA_VERSION = 1
 MOST_SETTINGS = 1000
@@ -143,6 +145,25 @@ class Plan:
         return min(setting.max_records, comes) if self.is_auto(setting) else setting.max_records
 
     @property
+    def by_delay(self) -> tuple[tuple[Setting, LossByDelay], ...]:
+        """Return what each k, l, engine and longest delay loses at the rate, by the windows that were tried.
+
+        The setting is the one of the largest window among those that differ in nothing else.
+        """
+        alike: dict[Setting, list[Trial]] = {}
+        for trial in self.trials:
+            if trial.figures is not None:
+                alike.setdefault(replace(trial.setting, max_records=0), []).append(trial)
+        found, own = [], self.arrivals.policy.window
+        for trials in alike.values():
+            largest = max((trial.setting for trial in trials), key=lambda setting: setting.max_records)
+            limits = replace(own, max_records=largest.max_records, max_delay=largest.max_delay)
+            seen = [WindowLoss(f.records // f.windows, f.loss) for trial in trials if (f := trial.figures)]
+            told = loss_by_delay(seen, self.arrivals.rate, limits, self.limits.loss)
+            found += [(largest, told)] if told is not None else []
+        return tuple(found)
+
+    @property
     def met(self) -> bool:
         """Return whether some setting meets what is asked."""
         return not self.limits.asked or any(place is not None for _, _, place in self.answers)
@@ -171,6 +192,10 @@ class Plan:
                 for place, trial in enumerate(self.trials)
             ],
             "sizes": [asdict(size) for size in self.sizes],
+            "by_delay": [
+                {"k": setting.k, "l": setting.l, "engine": setting.engine, **asdict(told)}
+                for setting, told in self.by_delay
+            ],
             "answers": [dict(zip(("k", "l", "setting"), answer, strict=True)) for answer in self.answers],
         }
 
