@@ -16,8 +16,11 @@ from typing import Any, cast
 
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.codegen import JITCodeLibrary, ll
-from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, Flags
+from numba.core.codegen import (  # type: ignore[attr-defined] # it does not say that it exports llvmlite
+    JITCodeLibrary,
+    ll,
+)
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
@@ -82,24 +85,20 @@ class _InnerFiles(CompileResultCacheImpl):
         """Return a name beside that of the kernel."""
         return f"{super().get_filename_base(fullname, abiflags)}.inner"
 
-    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:
         """Return what was kept; numba would make machine code of it at once."""
         serialized, fndesc, environment, signature, *_, referenced = payload
-        return CompileResult(
+        return compile_result(
             target_context=target_context,
             typing_context=target_context.typing_context,
             library=_InnerLibrary.read(target_context.codegen(), serialized),
             environment=environment,
             entry_point=object(),
             fndesc=fndesc,
-            type_annotation="",
             signature=signature,
             objectmode=False,
             lifted=(),
             typing_error=None,
-            call_helper=None,
-            metadata=None,
-            reload_init=(),
             referenced_envs=referenced,
         )
 
