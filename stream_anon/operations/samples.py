@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.kafka.topics.requirements import inputs_there
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.errors import InputError
 from stream_anon.formats.codecs import codec_of
@@ -24,7 +25,6 @@ from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.judging.sample_study import Sample
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.starting.conditions import look_at_deployment
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.ports import Codec
@@ -115,10 +115,10 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
 
     async def newest() -> tuple[Sample, Codec]:
         connection = connection_of(kafka)
-        deployment = await look_at_deployment(connection, topics_of(kafka), kafka, policy)
-        if not deployment.inputs:
+        inputs = await inputs_there(connection, topics_of(kafka))
+        if not inputs:
             raise InputError(f"{kafka.inputs}: there is no such topic to take a sample from")
-        readings = await newest_records(connection, deployment.inputs, policy, kafka)
+        readings = await newest_records(connection, inputs, policy, kafka)
         if why := nothing_read(readings):
             raise InputError(f"{kafka.inputs}: {why}")
         sample = sample_of(*readings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,11 @@ class Case:
     by: str = "job"
     pending: bool = False  # it must not even be about to fire
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # at: instance: its description
+    seconds: int = 60  # between values, and between evaluations
 
 
-def judge(folder: Path, rules: Sequence[Rule], cases: Iterable[Case], interval: str = "1m") -> None:
-    """Have promtool evaluate `rules` on each case; `interval` lies between samples and between evaluations.
+def judge(folder: Path, rules: Sequence[Rule], cases: Sequence[Case]) -> None:
+    """Have promtool evaluate `rules` on each case.
 
     Rules that a case is not about are best left out: they cost minutes.
     """
@@ -50,19 +51,19 @@ def judge(folder: Path, rules: Sequence[Rule], cases: Iterable[Case], interval: 
     file.write_text(json.dumps({"groups": [{"name": "alone", "rules": rules}] if rules else []}))
     judged = {
         "rule_files": [str(file)],
-        "evaluation_interval": interval,
-        "tests": [_test_of(case, interval) for case in cases],
+        "evaluation_interval": f"{min(case.seconds for case in cases)}s",
+        "tests": [_test_of(case) for case in cases],
     }
     tests.write_text(json.dumps(judged))
     assert "SUCCESS" in run_promtool("test", "rules", tests)
 
 
-def _test_of(case: Case, interval: str) -> dict[str, Any]:
+def _test_of(case: Case) -> dict[str, Any]:
     states = "firing|pending" if case.pending else "firing"
     query = f'count by ({case.by}) (ALERTS{{alertname="{case.alert}", alertstate=~"{states}"}})'
     return {
         "name": case.alert,
-        "interval": interval,
+        "interval": f"{case.seconds}s",
         "input_series": [
             {"series": name if name.startswith(_FOREIGN) else f"stream_anon_{name}", "values": values}
             for name, values in case.series.items()

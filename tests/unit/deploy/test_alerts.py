@@ -144,17 +144,17 @@ CASES = (
         by="subject",
     ),
     Case(
-        "StreamAnonDailyAuditStale",  # a test's time begins at 0; a day has 1440 minutes
+        "StreamAnonDailyAuditStale",  # a test's time begins at 0; a day has 288 values
         {
-            'audit_last_run_timestamp_seconds{instance="a", subject="daily"}': "0x1440 86400x1440 172800x1440",
-            'audit_last_run_timestamp_seconds{instance="a", subject="ended"}': "0x5000",
+            'audit_last_run_timestamp_seconds{instance="a", subject="daily"}': "0x288 86400x288 172800x288",
+            'audit_last_run_timestamp_seconds{instance="a", subject="ended"}': "0x1000",
             # From node to node: one file grows old beside a fresh one.
-            'audit_last_run_timestamp_seconds{instance="a", subject="moves"}': "0x5000",
-            'audit_last_run_timestamp_seconds{instance="b", subject="moves"}': "_x1440 86400x1440 172800x1440",
+            'audit_last_run_timestamp_seconds{instance="a", subject="moves"}': "0x1000",
+            'audit_last_run_timestamp_seconds{instance="b", subject="moves"}': "_x288 86400x288 172800x288",
             # Its node is gone with the file, or it was given up: it ends by itself.
-            'audit_last_run_timestamp_seconds{instance="c", subject="gone"}': "0x60 _x6000",
+            'audit_last_run_timestamp_seconds{instance="c", subject="gone"}': "0x12 _x1200",
             # A service that nobody has ever audited.
-            'ready{job="never", instance="d"}': "1x6000",
+            'ready{job="never", instance="d"}': "1x1200",
         },
         {
             "30m": (),
@@ -164,6 +164,7 @@ CASES = (
             "5900m": ("daily", "ended", "moves"),
         },
         by="subject",
+        seconds=300,  # five days by the minute take a hundred times as long
     ),
     Case(
         "StreamAnonSuppressionHigh",
@@ -723,6 +724,7 @@ NAMESAKES = tuple(
         case.fires,
         by="namespace",
         pending=case.pending,
+        seconds=case.seconds,
     )
     for case in CASES
     if case.by == "job"

@@ -11,7 +11,7 @@ from tests.support.alert_cases import ALERTS, Case, judge
 from tests.unit.deploy.test_alerts import CASES
 
 SCRAPES = 4  # a minute
-LONG = 400  # minutes; a series that is longer is scraped once a minute
+LONG = 400  # values; a series that is longer is scraped once for each
 
 
 def _values(notation: str) -> list[str]:
@@ -29,7 +29,7 @@ def _values(notation: str) -> list[str]:
 
 
 def _with_failing_scrapes(notation: str, scrapes: int) -> str:
-    """Return a series of a value a minute as so many scrapes a minute, of which each fourth fails."""
+    """Return a series as so many scrapes for each of its values, of which each fourth fails."""
     scraped = [value for value in _values(notation) for _ in range(scrapes)]
     scraped[1::4] = ["_" if value == "_" else "stale" for value in scraped[1::4]]
     return " ".join(scraped)
@@ -39,17 +39,17 @@ def _with_failing_scrapes(notation: str, scrapes: int) -> str:
 def test_an_alert_fires_as_ever_where_each_fourth_scrape_fails(tmp_path: Path, alert: str) -> None:
     """Prometheus itself makes `up`, so it never lacks a value."""
     for case in (one for one in CASES if one.alert == alert):
-        minutes = max(len(_values(values)) for values in case.series.values())
-        scrapes = SCRAPES if minutes < LONG else 1
+        longest = max(len(_values(values)) for values in case.series.values())
+        scrapes = SCRAPES if longest < LONG else 1
         series = {
             name: " ".join(value for value in _values(values) for _ in range(scrapes))
             if name.startswith("up{")
             else _with_failing_scrapes(values, scrapes)
             for name, values in case.series.items()
         }
-        interval = f"{60 // scrapes}s"
-        fires = {f"{at}{interval}": values for at, values in case.fires.items()}  # when a scrape has just failed
-        judge(tmp_path, [ALERTS[alert]], [Case(alert, series, fires, case.by, case.pending)], interval)
+        seconds = case.seconds // scrapes
+        fires = {f"{at}{seconds}s": values for at, values in case.fires.items()}  # when a scrape has just failed
+        judge(tmp_path, [ALERTS[alert]], [Case(alert, series, fires, case.by, case.pending, seconds=seconds)])
 
 
 def test_every_worker_is_told_where_all_brokers_are_down_and_each_fourth_scrape_fails(tmp_path: Path) -> None:
@@ -61,7 +61,8 @@ def test_every_worker_is_told_where_all_brokers_are_down_and_each_fourth_scrape_
         scraped[number % 4 :: 4] = ["stale"] * len(scraped[number % 4 :: 4])
         series[f'ready{{instance="{worker}"}}'] = " ".join(scraped)
     fires = {"9m": (), "11m": workers, "15m45s": workers, "17m": ()}
-    judge(tmp_path, [ALERTS["StreamAnonNotReady"]], [Case("StreamAnonNotReady", series, fires, "instance")], "15s")
+    case = Case("StreamAnonNotReady", series, fires, "instance", seconds=15)
+    judge(tmp_path, [ALERTS["StreamAnonNotReady"]], [case])
 
 
 # States of which a single value tells: by alert, the series that show it.
@@ -85,4 +86,4 @@ def test_a_worker_that_ends_takes_its_alerts_along(tmp_path: Path, alert: str) -
     never = {f"{2 + scrape // 4}m{scrape % 4 * 15}s": () for scrape in range(150)}
     lasts = {name: f"{value}x160 stale _x100" for name, value in STATES[alert].items()}
     fires = {"39m": ("j",), "42m15s": ()}
-    judge(tmp_path, [ALERTS[alert]], [Case(alert, once, never), Case(alert, lasts, fires)], "15s")
+    judge(tmp_path, [ALERTS[alert]], [Case(alert, once, never, seconds=15), Case(alert, lasts, fires, seconds=15)])

@@ -196,6 +196,19 @@ async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, D
         return brokers, await describe(admin, [*await inputs_of(admin, topics), *own])
 
 
+async def inputs_there(connection: Connection, topics: Topics) -> list[str]:
+    """Return the names of the input topics that exist and that this user may describe.
+
+    Raises
+    ------
+    BrokerError
+        If no broker answers.
+    """
+    async with administering(connection, _PURPOSE, "describing the topics") as admin:
+        described = await describe(admin, await inputs_of(admin, topics))
+    return [name for name, topic in described.items() if isinstance(topic, Described)]
+
+
 async def create(connection: Connection, wanted: Sequence[NewTopic]) -> Mapping[str, Described | str]:
     """Create topics, wait until they can be seen, and return what the brokers say of them then.
 
