@@ -27,7 +27,7 @@ one fills or, when it is full, is closed (4 parts). One that is out may still be
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class WindowBound:
     """What a window holds when it closes, unless it is due before.
 
     Parameters
@@ -67,7 +67,7 @@ class LearnedBound:
         Whether somebody has chosen the number of records: then it stays, also if it is too large.
     """
 
-    def __init__(self, most: Bound, least: int, *, fixed: bool) -> None:
+    def __init__(self, most: WindowBound, least: int, *, fixed: bool) -> None:
         self._most = most
         self._least = min(least, most.records)
         self._fixed = fixed
@@ -106,4 +106,4 @@ class LearnedBound:
         self._set(min(self.now.records, max(self._least, records // 2)), self.now.memory)
 
     def _set(self, records: int, memory: float) -> None:
-        self.now = Bound(min(records, self._most.records), min(memory, self._most.memory))
+        self.now = WindowBound(min(records, self._most.records), min(memory, self._most.memory))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stream_anon.microdata.policy import WindowLimits
-from stream_anon.windowing.bounds import Bound
+from stream_anon.windowing.bounds import WindowBound
 
 LEAST_AGE = 0.9
 
@@ -40,15 +40,17 @@ class WindowTimer:
 
     limits: WindowLimits
     age_limit: float
-    bound: Bound
+    bound: WindowBound
 
     @classmethod
-    def draw(cls, limits: WindowLimits, draws: np.random.Generator, bound: Bound | None = None) -> WindowTimer:
+    def draw(
+        cls, limits: WindowLimits, draws: np.random.Generator, bound: WindowBound | None = None
+    ) -> WindowTimer:
         """Return the timer of a new window, its age limit between 0.9 and 1 times max_delay.
 
         Without a `bound` the limits alone say what it holds.
         """
-        bound = Bound(limits.max_records) if bound is None else bound
+        bound = WindowBound(limits.max_records) if bound is None else bound
         return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0), bound)
 
     def room(self, admitted: int, held: int = 0) -> int:

@@ -5,18 +5,18 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.windowing.bounds import LEAST_MEMORY, Bound, LearnedBound
+from stream_anon.windowing.bounds import LEAST_MEMORY, LearnedBound, WindowBound
 
 MANY, LEAST = 1_000_000, 10_000
 GIB = 2.0**30
 
 
 def _learned(memory: float = math.inf, *, fixed: bool = False) -> LearnedBound:
-    return LearnedBound(Bound(MANY, memory), LEAST, fixed=fixed)
+    return LearnedBound(WindowBound(MANY, memory), LEAST, fixed=fixed)
 
 
 def test_a_window_has_no_room_at_either_bound() -> None:
-    bound = Bound(10, 1000.0)
+    bound = WindowBound(10, 1000.0)
     assert [bound.room(n, 0) for n in (0, 9, 10, 11)] == [10, 1, 0, 0]
     assert [bound.room(3, held) for held in (999, 1000, 1001)] == [7, 0, 0]
 
@@ -55,7 +55,7 @@ def test_a_number_that_somebody_has_chosen_stays() -> None:
     assert not learned.too_slow(MANY)
     learned.published(MANY, 0.9)
     learned.sealed(2**29, 0)
-    assert learned.now == Bound(MANY, GIB)
+    assert learned.now == WindowBound(MANY, GIB)
 
 
 def test_where_memory_is_short_windows_hold_half_until_there_is_enough_again() -> None:

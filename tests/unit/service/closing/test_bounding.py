@@ -53,6 +53,7 @@ async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
 
 async def test_with_windows_bounded_by_memory_no_third_one_fills() -> None:
     async with Driver(window={"max_records": "auto", "max_memory": "4KB", "max_delay": 10}) as driver:
+        driver.worker._reader._most = 20  # records that come at once
         driver.sink.gate.clear()
         driver.send(people(400))
         await driver.settle()
