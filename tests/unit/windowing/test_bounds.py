@@ -12,7 +12,21 @@ GIB = 2.0**30
 
 
 def _learned(memory: float = math.inf, *, fixed: bool = False) -> LearnedBound:
-    return LearnedBound(WindowBound(MANY, memory), LEAST, fixed=fixed)
+    """Return a bound that has grown to what was set."""
+    learned = LearnedBound(WindowBound(MANY, memory), LEAST, fixed=fixed)
+    for _ in range(4):
+        learned.published(learned.now.records, 0.01)
+    assert learned.now == WindowBound(MANY, memory)
+    return learned
+
+
+def test_the_first_window_holds_less_and_those_that_fill_it_fast_double_it() -> None:
+    learned, found = LearnedBound(WindowBound(MANY), LEAST, fixed=False), []
+    for _ in range(5):
+        found.append(learned.now.records)
+        learned.published(learned.now.records, 0.29)
+    assert found == [100_000, 200_000, 400_000, 800_000, MANY]
+    assert LearnedBound(WindowBound(MANY), 300_000, fixed=False).now.records == 300_000
 
 
 def test_a_window_has_no_room_at_either_bound() -> None:
