@@ -17,7 +17,7 @@ from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.windowing.bounds import Bound
+from stream_anon.windowing.bounds import WindowBound
 from stream_anon.windowing.limits import WindowTimer
 
 LEAST_REJECTS = 100_000
@@ -62,11 +62,11 @@ class Engine:
         *,
         draws: np.random.Generator,
         partitioner: Callable[[], Partitioner] | None = None,
-        bound: Bound | None = None,
+        bound: WindowBound | None = None,
         size: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._policy = policy
-        self._bound = Bound(policy.window.max_records) if bound is None else bound
+        self._bound = WindowBound(policy.window.max_records) if bound is None else bound
         self._draws = draws
         self._partitioner = partitioner or partitioners(policy, draws=draws)
         self._criteria = Criteria.of(policy)
@@ -198,12 +198,12 @@ class Engine:
                 return sealed
 
     @property
-    def bound(self) -> Bound:
+    def bound(self) -> WindowBound:
         """What a window holds at the most; if it is changed, the open one follows."""
         return self._bound
 
     @bound.setter
-    def bound(self, bound: Bound) -> None:
+    def bound(self, bound: WindowBound) -> None:
         self._bound = bound
         self._window.timer = replace(self._window.timer, bound=bound)
 

@@ -2,9 +2,9 @@
 
 ::
 
-    policy, 1,000,000    |------------------------------------------|
-    learned, 250,000     |----------|          halved twice: two windows were too large for their time
-                         a window that fills it and takes little of its time doubles it again
+    at first      100,000 |----|
+    the policy  1,000,000 |------------------------------------------|   windows that fill it fast double it
+    learned       500,000 |--------------------|                         one was too large for its time
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 LEAST_RECORDS = 10_000
 """No smaller window is made for want of time: what cannot take these has another fault."""
+FIRST_RECORDS = 100_000
+"""How much the first window may hold: nobody knows yet how fast the brokers are."""
 LEAST_MEMORY = 16 * 2**20
 MUCH = 0.7  # of the time that a window is given; the next one is smaller
 LITTLE = 0.3
@@ -27,7 +29,7 @@ one fills or, when it is full, is closed (4 parts). One that is out may still be
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class WindowBound:
     """What a window holds when it closes, unless it is due before.
 
     Parameters
@@ -67,11 +69,11 @@ class LearnedBound:
         Whether somebody has chosen the number of records: then it stays, also if it is too large.
     """
 
-    def __init__(self, most: Bound, least: int, *, fixed: bool) -> None:
+    def __init__(self, most: WindowBound, least: int, *, fixed: bool) -> None:
         self._most = most
         self._least = min(least, most.records)
         self._fixed = fixed
-        self.now = most
+        self.now = most if fixed else WindowBound(min(max(FIRST_RECORDS, least), most.records), most.memory)
 
     def published(self, records: int, share: float) -> None:
         """Note that a window of so many records took this share of the time that it was given."""
@@ -106,4 +108,4 @@ class LearnedBound:
         self._set(min(self.now.records, max(self._least, records // 2)), self.now.memory)
 
     def _set(self, records: int, memory: float) -> None:
-        self.now = Bound(min(records, self._most.records), min(memory, self._most.memory))
+        self.now = WindowBound(min(records, self._most.records), min(memory, self._most.memory))

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stream_anon.microdata.policy import WindowLimits
-from stream_anon.windowing.bounds import Bound
+from stream_anon.windowing.bounds import WindowBound
 
 LEAST_AGE = 0.9
 
@@ -45,16 +45,18 @@ class WindowTimer:
 
     limits: WindowLimits
     age_limit: float
-    bound: Bound
+    bound: WindowBound
     size: int | None = None
 
     @classmethod
-    def draw(cls, limits: WindowLimits, draws: np.random.Generator, bound: Bound | None = None) -> WindowTimer:
+    def draw(
+        cls, limits: WindowLimits, draws: np.random.Generator, bound: WindowBound | None = None
+    ) -> WindowTimer:
         """Return the timer of a new window, its age limit between 0.9 and 1 times max_delay.
 
         Without a `bound` the limits alone say what it holds.
         """
-        bound = Bound(limits.max_records) if bound is None else bound
+        bound = WindowBound(limits.max_records) if bound is None else bound
         return cls(limits, limits.max_delay * draws.uniform(LEAST_AGE, 1.0), bound)
 
     def sized(self, size: int | None) -> WindowTimer:

@@ -10,7 +10,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.events import Durations, Listener, WindowsBounded
-from stream_anon.windowing.bounds import LEAST_MEMORY, LEAST_RECORDS, Bound, LearnedBound
+from stream_anon.windowing.bounds import LEAST_MEMORY, LEAST_RECORDS, LearnedBound, WindowBound
 
 CROWDS = 10  # windows are not made smaller than so many times the people of a class
 
@@ -40,7 +40,7 @@ class Bounding:
         self._engine, self._tell, self._within, self._free = engine, tell, within, free
         limits = policy.window
         least = max(LEAST_RECORDS, limits.least_people, CROWDS * Criteria.of(policy).least_people)
-        self._learned = LearnedBound(Bound(limits.max_records, memory), least, fixed=not limits.auto)
+        self._learned = LearnedBound(WindowBound(limits.max_records, memory), least, fixed=not limits.auto)
         self._follow("begun")
 
     def sealed(self, window: SealedWindow) -> None:

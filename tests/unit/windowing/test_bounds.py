@@ -5,18 +5,32 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.windowing.bounds import LEAST_MEMORY, Bound, LearnedBound
+from stream_anon.windowing.bounds import LEAST_MEMORY, LearnedBound, WindowBound
 
 MANY, LEAST = 1_000_000, 10_000
 GIB = 2.0**30
 
 
 def _learned(memory: float = math.inf, *, fixed: bool = False) -> LearnedBound:
-    return LearnedBound(Bound(MANY, memory), LEAST, fixed=fixed)
+    """Return a bound that has grown to what was set."""
+    learned = LearnedBound(WindowBound(MANY, memory), LEAST, fixed=fixed)
+    for _ in range(4):
+        learned.published(learned.now.records, 0.01)
+    assert learned.now == WindowBound(MANY, memory)
+    return learned
+
+
+def test_the_first_window_holds_less_and_those_that_fill_it_fast_double_it() -> None:
+    learned, found = LearnedBound(WindowBound(MANY), LEAST, fixed=False), []
+    for _ in range(5):
+        found.append(learned.now.records)
+        learned.published(learned.now.records, 0.29)
+    assert found == [100_000, 200_000, 400_000, 800_000, MANY]
+    assert LearnedBound(WindowBound(MANY), 300_000, fixed=False).now.records == 300_000
 
 
 def test_a_window_has_no_room_at_either_bound() -> None:
-    bound = Bound(10, 1000.0)
+    bound = WindowBound(10, 1000.0)
     assert [bound.room(n, 0) for n in (0, 9, 10, 11)] == [10, 1, 0, 0]
     assert [bound.room(3, held) for held in (999, 1000, 1001)] == [7, 0, 0]
 
@@ -55,7 +69,7 @@ def test_a_number_that_somebody_has_chosen_stays() -> None:
     assert not learned.too_slow(MANY)
     learned.published(MANY, 0.9)
     learned.sealed(2**29, 0)
-    assert learned.now == Bound(MANY, GIB)
+    assert learned.now == WindowBound(MANY, GIB)
 
 
 def test_where_memory_is_short_windows_hold_half_until_there_is_enough_again() -> None:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stream_anon.microdata.policy import WindowLimits
-from stream_anon.windowing.bounds import Bound
+from stream_anon.windowing.bounds import WindowBound
 from stream_anon.windowing.limits import WindowTimer, is_mature
 
 LIMITS = WindowLimits(max_records=10, max_delay=20.0)
-TEN = Bound(10)
+TEN = WindowBound(10)
 
 
 def test_the_age_limit_of_each_window_is_drawn() -> None:

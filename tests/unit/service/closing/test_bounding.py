@@ -32,7 +32,7 @@ async def test_records_of_a_window_that_is_twice_too_slow_come_in_halves(monkeyp
         await driver.settle(60)
         told = driver.told(WindowsBounded)
         assert [(event.records, event.reason, event.smaller) for event in told[:2]] == [
-            (1_000_000, "begun", False),
+            (100_000, "begun", False),
             (100, "time", True),
         ]
         await driver.advance(10.0)
@@ -53,6 +53,7 @@ async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
 
 async def test_with_windows_bounded_by_memory_no_third_one_fills() -> None:
     async with Driver(window={"max_records": "auto", "max_memory": "4KB", "max_delay": 10}) as driver:
+        driver.worker._reader._most = 20  # records that come at once
         driver.sink.gate.clear()
         driver.send(people(400))
         await driver.settle()
@@ -78,7 +79,7 @@ async def test_where_memory_is_short_at_a_seal_the_next_windows_hold_less(monkey
         driver.send(people(20))
         await driver.advance(10.0)
         bound = driver.told(WindowsBounded)[-1]
-        assert (bound.records, bound.memory, bound.reason, bound.smaller) == (1_000_000, 2**27, "memory", True)
+        assert (bound.records, bound.memory, bound.reason, bound.smaller) == (100_000, 2**27, "memory", True)
         assert bound.memory > LEAST_MEMORY
 
 
