@@ -21,7 +21,7 @@ from tests.support.late_requests.schedules import SCHEDULES
 
 pytestmark = pytest.mark.kafka
 
-WORST = ("commit-mid", "commit-2nodes-kill", "zombie", "offsets-before-end-kill")
+WORST = ("commit-mid", "bundles-2nodes-kill", "zombie", "bundles-before-end-kill")
 PARTED, OLD = 2, 0
 """Levels: from 2 on, brokers tell transactions of one producer apart."""
 

@@ -30,6 +30,7 @@ from tests.simulation.wire.network import HOST
 
 INPUT, OUTPUT, CERTIFICATES, LEDGER = "people", "out", "out.certificates", "out.ledger"
 OUTPUT_PARTITIONS = 2
+BUNDLED = 2
 _TIME = 1_700_000_000_000
 
 
@@ -212,23 +213,17 @@ class Worker:
                     continue
                 pauses.relax()
                 taken = marks
-            closed = self._next()
-            if closed is None:
+            bundle = self._bundle()
+            if not bundle:
                 self.is_done = True
                 self.source.moved.clear()
                 await self.source.moved.wait()
                 self.is_done = False
                 continue
-            membership = self._membership
-            outgoing = OutgoingWindow(
-                cast("Any", None), cast("Any", None), membership, (), self._targets, self._topic_ids
-            )
-            closing: asyncio.Future[ClosedWindow] = asyncio.get_running_loop().create_future()
-            closing.set_result(closed)
-            queued = QueuedWindow(outgoing, cast("asyncio.Task[ClosedWindow]", closing), 0.0)
-            result = await self.steps.publish([queued], self._stop)
+            result = await self.steps.publish(bundle, self._stop)
             if result.published:
-                self.positions |= {n: end for (_, n), end in closed.publication.ends.items()}
+                for sent in result.windows:  # not all of them, if the bundle was divided
+                    self.positions |= {n: end for (_, n), end in sent.publication.ends.items()}
             else:
                 taken = -1
 
@@ -242,16 +237,35 @@ class Worker:
         self.stopped = {n: stop.reason for n, stop in done.stopped.items()}
         self._topic_ids = done.topic_ids
 
-    def _next(self) -> ClosedWindow | None:
-        """Return the next window; None if all records of the open partitions are out."""
-        ranges = {
-            (INPUT, n): (start, min(start + self._window, self._ends[n]))
-            for n, start in sorted(self.positions.items())
-            if start < self._ends[n]
-        }
-        if not ranges:
-            return None
-        batch = self._batch()
+    def _bundle(self) -> list[QueuedWindow]:
+        """Return the next windows, `BUNDLED` of them where there are so many; none if all records are out."""
+        positions, stretches = dict(self.positions), list[dict[Place, tuple[int, int]]]()
+        for _ in range(BUNDLED):
+            ranges = {
+                (INPUT, n): (start, min(start + self._window, self._ends[n]))
+                for n, start in sorted(positions.items())
+                if start < self._ends[n]
+            }
+            if not ranges:
+                break
+            stretches.append(ranges)
+            positions |= {n: end for (_, n), (_, end) in ranges.items()}
+        names = [self._batch() for _ in stretches]
+        outgoing = OutgoingWindow(
+            cast("Any", None), cast("Any", None), self._membership, (), self._targets, self._topic_ids
+        )
+        bundle = []
+        for ranges, name, following in zip(stretches, names, [*names[1:], None], strict=False):
+            closing: asyncio.Future[ClosedWindow] = asyncio.get_running_loop().create_future()
+            previous = "" if bundle else None  # as all digests here are
+            closing.set_result(self._closed(ranges, name, following, previous))
+            bundle.append(QueuedWindow(outgoing, cast("asyncio.Task[ClosedWindow]", closing), 0.0))
+        return bundle
+
+    def _closed(
+        self, ranges: Mapping[Place, tuple[int, int]], batch: str, following: str | None, previous: str | None
+    ) -> ClosedWindow:
+        """Return a window; its certificate names the one that follows in its bundle, for the verdict."""
         serials = [[n, offset] for (_, n), (start, end) in ranges.items() for offset in range(start, end)]
         parts = [serials[i::OUTPUT_PARTITIONS] for i in range(OUTPUT_PARTITIONS)]
         parcels = [
@@ -261,8 +275,13 @@ class Worker:
         ]
         starts = {place: start for place, (start, _) in ranges.items()}
         ends = {place: end for place, (_, end) in ranges.items()}
-        certificate = {"batch": batch, "records": serials, "ends": [[n, end] for (_, n), end in ends.items()]}
+        certificate = {
+            "batch": batch,
+            "records": serials,
+            "ends": [[n, end] for (_, n), end in ends.items()],
+            "following": following,
+        }
         parcels.append(Parcel(CERTIFICATES, 0, [json.dumps(certificate).encode()], _TIME, header_of(batch)))
         publication = Publication(batch, tuple(parcels), starts, ends, "", _TIME, self._topic_ids)
         release: Any = SimpleNamespace(gate_seconds=0.0)
-        return ClosedWindow(release, publication, None, np.random.default_rng(0), 0.0, 0.0, 0)
+        return ClosedWindow(release, publication, previous, np.random.default_rng(0), 0.0, 0.0, 0)

@@ -24,7 +24,8 @@ from tests.support.late_requests.script import Holding
 from tests.support.service import PARTITIONS, Stage, WorkerProcess, make_records, produce
 from tests.support.storm.verdict import Verdict, judge, read_topics
 
-GUARDED, UNGUARDED = "stream_anon.cli.main", "tests.support.late_requests.unguarded"
+GUARDED, UNGUARDED = "tests.support.late_requests.one_by_one", "tests.support.late_requests.unguarded"
+_GATHERING = "stream_anon.cli.main"
 _WITHIN = 240.0
 _STUCK_AFTER = 30.0  # seconds after which a stopped partition will not go on
 _SETTLED_AFTER = 3.0
@@ -88,7 +89,8 @@ async def play(schedule: Schedule, cluster: Cluster, folder: Path, module: str =
 
 class _Play:
     def __init__(self, schedule: Schedule, cluster: Cluster, folder: Path, module: str) -> None:
-        self.schedule, self.cluster, self.module = schedule, cluster, module
+        self.schedule, self.cluster = schedule, cluster
+        self.module = _GATHERING if schedule.gathers and module == GUARDED else module
         folder.mkdir(parents=True, exist_ok=True)
         self.stage = Stage(cluster.nodes[0], f"e{uuid.uuid4().hex[:8]}", folder)
         self.script = Holding(schedule.key, schedule.number, schedule.moment)

@@ -40,6 +40,8 @@ class Schedule:
         Whether the group gives the worker's partitions away before it begins the next transaction.
     moves
         Whether the coordinator's broker stands still, so that others take over, until the request arrives.
+    gathers
+        Whether small windows go out in bundles; then "window" means a bundle.
     """
 
     about: str
@@ -54,6 +56,7 @@ class Schedule:
     restarts: bool = False
     zombie: bool = False
     moves: bool = False
+    gathers: bool = False
 
     @property
     def alone(self) -> bool:
@@ -105,6 +108,22 @@ SCHEDULES: Mapping[str, Schedule] = {
         "with the late request",
         size=3,
         moves=True,
+    ),
+    "bundles-2nodes-kill": _TWO.but(
+        "as commit-2nodes-kill, with bundles of windows", killed=_KILL, gathers=True, window=500, records=40_000
+    ),
+    "bundles-zombie": _SENT.but(
+        "as zombie, with bundles of windows", zombie=True, gathers=True, window=500, records=40_000
+    ),
+    "bundles-before-end-kill": _BEFORE_END.but(
+        "as offsets-before-end-kill, with bundles of windows",
+        killed=Killed.AFTER_NEXT_END,
+        gathers=True,
+        window=500,
+        records=40_000,
+    ),
+    "bundles-lost-answer": _LOST.but(
+        "as lost-answer-commit, with bundles of windows", gathers=True, window=500, records=40_000
     ),
     "zombie": _SENT.but("as commit-sent, and another worker has published window 3's records before", zombie=True),
     "offsets-before-end": _BEFORE_END,

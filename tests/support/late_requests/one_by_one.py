@@ -1,0 +1,19 @@
+"""`stream-anon` that gives each window a transaction of its own, so that schedules can name the next window's requests.
+
+`python -m tests.support.late_requests.one_by_one run ...`. The product lets small windows of a backlog gather.
+"""
+
+from __future__ import annotations
+
+from stream_anon.cli.main import command
+from stream_anon.service.closing import queue
+
+
+def one_by_one() -> None:
+    """Let no window wait beside another."""
+    queue.MOST_RECORDS = 0
+
+
+if __name__ == "__main__":
+    one_by_one()
+    command()

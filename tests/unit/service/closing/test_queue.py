@@ -1,0 +1,207 @@
+"""Small windows of a backlog go out together, as a whole or not at all; large ones one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+import pytest
+
+from stream_anon.errors import TimeRefused
+from stream_anon.privacy.certificate import certificate_digest, read_part
+from stream_anon.service import retrying
+from stream_anon.service.closing import queue
+from stream_anon.service.events import (
+    Outcome,
+    RecordsConsumed,
+    TransactionBroken,
+    TransactionEnded,
+    WindowAbandoned,
+    WindowPublished,
+)
+from tests.support.clock import FakeClock
+from tests.support.driver import Driver, people
+from tests.support.memory import INPUT, MemoryBroker
+
+HELD = 60  # records behind the window whose transaction hangs: three windows
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TimeRefused, "least_pause", 0.001)
+    for pause in ("FIRST_PAUSE", "LONGEST_PAUSE"):
+        monkeypatch.setattr(retrying, pause, 0.001)
+
+
+async def held(driver: Driver, records: int = HELD) -> None:
+    """Let a window hang in its transaction while others are closed behind it."""
+    driver.sink.gate.clear()
+    driver.send(people(20))
+    await driver.settle()
+    driver.send(people(records, 20))
+    for _ in range(400):
+        await driver.worker.turn()
+        if driver.worker._queue._waiting and not driver.worker._queue._unclosed:
+            break
+
+
+async def finish(driver: Driver) -> None:
+    driver.sink.gate.set()
+    for _ in range(4):
+        await driver.settle()
+
+
+def windows_of(driver: Driver) -> list[int]:
+    """Return how many windows each attempt has sent."""
+    return [len({p.headers[0] for p in attempt if p.topic == "out"}) for attempt in driver.sink.attempts]
+
+
+def check_once(broker: MemoryBroker, sent: int) -> None:
+    assert broker.serials == Counter(range(sent))
+    assert broker.offsets == broker.ledger
+    parts = broker.certificate_parts
+    named = [read_part(part).previous for part in parts]
+    assert named == [None, *(certificate_digest([part]) for part in parts[:-1])], "certificates name each other"
+
+
+async def test_windows_that_are_closed_during_a_transaction_go_out_in_the_next_one() -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver)
+        await finish(driver)
+        assert windows_of(driver) == [1, 3]
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.COMMITTED] * 2
+        published = driver.told(WindowPublished)
+        assert [window.ranges for window in published] == [((INPUT, 0, 20 * n, 20 * n + 20),) for n in range(4)]
+        assert len({window.batch for window in published}) == 4
+        (entry,) = [p for p in driver.sink.attempts[1] if p.topic == "ledger"]
+        assert len(entry.values) == 1, "the entry of the last window stands for all"
+        assert driver.broker.released_by == {(INPUT, 0): published[-1].batch}
+        check_once(driver.broker, 80)
+
+
+async def test_the_time_of_a_transaction_is_counted_once() -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver)
+        driver.clock.advance(6.0)
+        await finish(driver)
+        first, *together = driver.told(WindowPublished)
+        assert first.durations.publish == pytest.approx(6.0)
+        assert sum(window.durations.publish for window in together) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("verb", ["begin", "send after", "settle", "commit_offsets after", "commit"])
+async def test_a_bundle_that_broke_leaves_nothing_and_its_windows_go_out_one_by_one(verb: str) -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver)
+        breaking = driver.sink.break_at
+        driver.sink.gate.set()
+        while driver.worker._queue._publishing is not None and not driver.worker._queue._publishing.done():
+            await driver.worker._queue.wait(0.01)
+        breaking.append(verb)
+        await finish(driver)
+        assert windows_of(driver)[-3:] == [1, 1, 1]
+        assert not driver.told(WindowAbandoned)
+        assert [event.outcome for event in driver.told(TransactionEnded)][1] is Outcome.REPEATED
+        assert len(driver.told(TransactionBroken)) == 1
+        check_once(driver.broker, 80)
+        driver.send(people(60, 80))
+        await finish(driver)
+        assert windows_of(driver)[-3:] == [1, 1, 1], "what broke a bundle may break the next one"
+        check_once(driver.broker, 140)
+
+
+async def test_a_bundle_whose_commit_was_not_answered_is_found_and_not_sent_again() -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver)
+        driver.sink.gate.set()
+        while driver.worker._queue._publishing is not None and not driver.worker._queue._publishing.done():
+            await driver.worker._queue.wait(0.01)
+        driver.sink.break_at.append("commit after")
+        await finish(driver)
+        assert windows_of(driver) == [1, 3]
+        assert [window.outcome for window in driver.told(WindowPublished)][1:] == [Outcome.FOUND_COMMITTED] * 3
+        check_once(driver.broker, 80)
+
+
+async def test_a_bundle_of_an_old_generation_is_turned_away_whole() -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver)
+        driver.source.asleep = True
+        driver.sink.gate.set()
+        while driver.worker._queue._publishing is not None and not driver.worker._queue._publishing.done():
+            await driver.worker._queue.wait(0.01)
+        driver.broker.members.pop("one")
+        await driver.settle()
+        assert [event.reason for event in driver.told(WindowAbandoned)] == ["fenced"] * 3
+        assert driver.broker.serials == Counter(range(20))
+        driver.source.wake()
+        await finish(driver)
+        check_once(driver.broker, 80)
+
+
+async def test_a_bundle_whose_times_are_refused_is_dated_anew_in_the_same_classes() -> None:
+    broker, clock = MemoryBroker(1), FakeClock()
+    right = clock.wall() - clock.monotonic()
+    broker.wall = lambda: right + clock.monotonic()
+    async with Driver(broker, clock) as driver:
+        driver.sink.gate.clear()
+        driver.send(people(20))
+        await driver.settle()
+        clock.set_wall(7200.0)
+        driver.send(people(HELD, 20))
+        while not driver.worker._queue._waiting or driver.worker._queue._unclosed:
+            await driver.worker.turn()
+        driver.sink.gate.set()
+        for _ in range(15):
+            await driver.worker.turn()
+            await driver.worker._queue.wait(0.01)
+        assert windows_of(driver)[1] == 3
+        clock.set_wall(-7200.0)
+        await finish(driver)
+        assert not driver.told(WindowAbandoned), "read again, they would be put into other classes"
+        check_once(broker, 80)
+        closed = [datetime.fromisoformat(certificate["closed"]).timestamp() for certificate in broker.certificates]
+        assert max(closed) <= broker.wall() + 1
+
+
+async def test_a_record_that_the_output_refuses_turns_no_other_window_of_its_bundle_back() -> None:
+    async with Driver(MemoryBroker(1), attributes={"note": {"role": "insensitive", "accept_linkable": True}}) as driver:
+        driver.sink.takes["out"] = 400
+        await held(driver, 40)
+        large = b'{"person": 999, "age": 9, "city": "Bonn", "serial": 60, "note": "%s"}' % (b"x" * 500)
+        driver.send([large, *people(19, 61)])
+        while len(driver.worker._queue._waiting) < 3 or driver.worker._queue._unclosed:
+            await driver.worker.turn()
+        await finish(driver)
+        await driver.advance(10)
+        assert windows_of(driver)[1] == 3
+        assert {serial for serial in range(60) if driver.broker.serials[serial] == 1} == set(range(60))
+        assert max(driver.broker.serials.values()) == 1
+        assert sum(len(driver.broker.visible(topic)) for topic in ("out", "out.dead-letters")) == 80
+        assert not driver.broker.astray
+
+
+@pytest.mark.parametrize(("most", "value"), [("MOST_RECORDS", 39), ("MOST_BYTES", 1000), ("MOST_WINDOWS", 1)])
+async def test_no_third_window_waits_where_two_would_be_too_much(
+    monkeypatch: pytest.MonkeyPatch, most: str, value: int
+) -> None:
+    monkeypatch.setattr(queue, most, value)
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver, 200)
+        read = sum(event.records for event in driver.told(RecordsConsumed))
+        assert read < 40 + 4 * 20  # one is published, one waits, and a poll may fill four
+        polls = driver.source.polls
+        await driver.settle()
+        assert driver.source.polls == polls
+        await finish(driver)
+        await driver.settle(60)
+        assert max(windows_of(driver)) == 1 or most != "MOST_RECORDS"
+        check_once(driver.broker, 220)
+
+
+async def test_windows_of_a_worker_that_is_not_behind_go_out_at_once() -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        for first in (0, 20, 40):
+            driver.send(people(20, first))
+            await driver.settle()
+        assert windows_of(driver) == [1, 1, 1]
