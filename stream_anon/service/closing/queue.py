@@ -176,7 +176,7 @@ class ClosingQueue:
         bundle = [self._waiting.popleft()]
         records, size = bundle[0].records, bundle[0].size
         self._alone = max(0, self._alone - 1)
-        while not self._alone and size is not None and self._waiting:
+        while not self._alone and size is not None and self._waiting and len(bundle) < MOST_WINDOWS:
             following = self._waiting[0]
             records += following.records
             if following.size is None or records > MOST_RECORDS or (size := size + following.size) > MOST_BYTES:
