@@ -12,6 +12,7 @@ import pytest
 from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import LEAST_LIMIT, OutcomeUnknown, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Place, Publication, Sink, Steps
+from stream_anon.ports.publication import bundled
 from tests.conformance.shipped import implementations
 from tests.conformance.sinks import SINKS, Destination, Output, Sent
 from tests.support.apache_kafka import ApacheKafka
@@ -113,6 +114,20 @@ async def test_one_window_follows_another(case: Case) -> None:
             await publish(given, parcels, {place: 10 * turn})
         assert await sink.stable_offsets([place]) == {place: 30}
         assert len(await given.visible(given.output)) == (90 if case.entry.publishes else 0)
+
+
+async def test_a_bundle_of_windows_becomes_visible_with_the_offsets_of_its_last_one(case: Case) -> None:
+    async with case.open() as (given, sink):
+        one, other = (given.input, 0), (given.input, 1)
+        windows = [
+            Publication("b1", tuple(window(given)), {one: 0, other: 0}, {one: 20, other: 10}, "", 5000),
+            Publication("b2", tuple(window(given)), {one: 20}, {one: 50}, "", 6000),
+        ]
+        await given.sink.publish(bundled(windows), given.membership, steps())
+        assert await sink.stable_offsets([one, other]) == {one: 50, other: 10}
+        for topic in (given.output, given.certificates):
+            wanted = seen([*windows[0].parcels, *windows[1].parcels], topic) if case.entry.publishes else []
+            assert by_partition(await given.visible(topic)) == wanted
 
 
 async def test_nothing_of_a_window_that_broke_before_its_commit_is_visible(case: Case) -> None:

@@ -43,6 +43,11 @@ class Bounding:
         self._learned = LearnedBound(WindowBound(limits.max_records, memory), least, fixed=not limits.auto)
         self._follow("begun")
 
+    @property
+    def memory(self) -> float:
+        """Return the bytes that what a window holds may take."""
+        return self._learned.now.memory
+
     def sealed(self, window: SealedWindow) -> None:
         """Look whether there is memory to close a window."""
         if window.held > LEAST_MEMORY:

@@ -129,11 +129,13 @@ class ClosingQueue:
         if not waiting:
             return False
         sizes = [queued.size or 0 for queued in waiting]
+        held = [queued.outgoing.window.held for queued in waiting]
         return (
             self._alone > 0
             or len(waiting) >= WINDOWS_TOGETHER
             or sum(queued.records for queued in waiting) + waiting[-1].records > RECORDS_TOGETHER
             or sum(sizes) + max(sizes) > BYTES_TOGETHER
+            or sum(held) + held[-1] > self._bounding.memory
         )
 
     @property
@@ -186,7 +188,7 @@ class ClosingQueue:
         bundle = [self._waiting.popleft()]
         records, size = bundle[0].records, bundle[0].size
         self._alone = max(0, self._alone - 1)
-        while not self._alone and size is not None and self._waiting:
+        while not self._alone and size is not None and self._waiting and len(bundle) < WINDOWS_TOGETHER:
             following = self._waiting[0]
             records += following.records
             if (

@@ -1,4 +1,4 @@
-"""`stream-anon` that gives each window a transaction of its own, so that schedules can name the next window's requests.
+"""`stream-anon` that gives each window a transaction of its own, so that schedules can name that of window 3.
 
 `python -m tests.support.late_requests.one_by_one run ...`. The product lets small windows of a backlog gather.
 """

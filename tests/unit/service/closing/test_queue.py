@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
 
+from stream_anon import errors
 from stream_anon.errors import TimeRefused
 from stream_anon.privacy.certificate import certificate_digest, read_part
 from stream_anon.service import retrying
@@ -33,16 +36,38 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(retrying, pause, 0.001)
 
 
-async def held(driver: Driver, records: int = HELD) -> None:
-    """Let a window hang in its transaction while others are closed behind it."""
+async def until(driver: Driver, holds: Callable[[], object]) -> None:
+    """Let the worker turn until something holds."""
+    async with asyncio.timeout(30):
+        while not holds():
+            await driver.worker.turn()
+
+
+async def hang(driver: Driver) -> None:
+    """Let a window hang in its transaction."""
     driver.sink.gate.clear()
     driver.send(people(20))
-    await driver.settle()
+    await until(driver, lambda: driver.sink.attempts)
+
+
+async def held(driver: Driver, records: int = HELD) -> None:
+    """Let a window hang in its transaction while others are closed behind it."""
+    await hang(driver)
     driver.send(people(records, 20))
-    for _ in range(400):
-        await driver.worker.turn()
-        if driver.worker._queue._waiting and not driver.worker._queue._unclosed:
-            break
+    await closed_behind(driver)
+
+
+async def closed_behind(driver: Driver, least: int = 1) -> None:
+    waiting = driver.worker._queue
+    await until(driver, lambda: len(waiting._waiting) >= least and not waiting._unclosed)
+
+
+async def ended(driver: Driver) -> None:
+    """Let the transaction that hangs end, without a turn of the worker."""
+    driver.sink.gate.set()
+    publishing = driver.worker._queue._publishing
+    assert publishing is not None
+    await asyncio.wait([publishing], timeout=30)
 
 
 async def finish(driver: Driver) -> None:
@@ -93,11 +118,8 @@ async def test_the_time_of_a_transaction_is_counted_once() -> None:
 async def test_a_bundle_that_broke_leaves_nothing_and_its_windows_go_out_one_by_one(verb: str) -> None:
     async with Driver(MemoryBroker(1)) as driver:
         await held(driver)
-        breaking = driver.sink.break_at
-        driver.sink.gate.set()
-        while driver.worker._queue._publishing is not None and not driver.worker._queue._publishing.done():
-            await driver.worker._queue.wait(0.01)
-        breaking.append(verb)
+        await ended(driver)
+        driver.sink.break_at.append(verb)
         await finish(driver)
         assert windows_of(driver)[-3:] == [1, 1, 1]
         assert not driver.told(WindowAbandoned)
@@ -113,9 +135,7 @@ async def test_a_bundle_that_broke_leaves_nothing_and_its_windows_go_out_one_by_
 async def test_a_bundle_whose_commit_was_not_answered_is_found_and_not_sent_again() -> None:
     async with Driver(MemoryBroker(1)) as driver:
         await held(driver)
-        driver.sink.gate.set()
-        while driver.worker._queue._publishing is not None and not driver.worker._queue._publishing.done():
-            await driver.worker._queue.wait(0.01)
+        await ended(driver)
         driver.sink.break_at.append("commit after")
         await finish(driver)
         assert windows_of(driver) == [1, 3]
@@ -127,9 +147,7 @@ async def test_a_bundle_of_an_old_generation_is_turned_away_whole() -> None:
     async with Driver(MemoryBroker(1)) as driver:
         await held(driver)
         driver.source.asleep = True
-        driver.sink.gate.set()
-        while driver.worker._queue._publishing is not None and not driver.worker._queue._publishing.done():
-            await driver.worker._queue.wait(0.01)
+        await ended(driver)
         driver.broker.members.pop("one")
         await driver.settle()
         assert [event.reason for event in driver.told(WindowAbandoned)] == ["fenced"] * 3
@@ -144,44 +162,45 @@ async def test_a_bundle_whose_times_are_refused_is_dated_anew_in_the_same_classe
     right = clock.wall() - clock.monotonic()
     broker.wall = lambda: right + clock.monotonic()
     async with Driver(broker, clock) as driver:
-        driver.sink.gate.clear()
-        driver.send(people(20))
-        await driver.settle()
+        await hang(driver)
         clock.set_wall(7200.0)
         driver.send(people(HELD, 20))
-        while not driver.worker._queue._waiting or driver.worker._queue._unclosed:
-            await driver.worker.turn()
+        await closed_behind(driver)
         driver.sink.gate.set()
         for _ in range(15):
             await driver.worker.turn()
             await driver.worker._queue.wait(0.01)
         assert windows_of(driver)[1] == 3
         clock.set_wall(-7200.0)
-        await finish(driver)
+        await until(driver, lambda: broker.accounted >= 80)
         assert not driver.told(WindowAbandoned), "read again, they would be put into other classes"
         check_once(broker, 80)
         closed = [datetime.fromisoformat(certificate["closed"]).timestamp() for certificate in broker.certificates]
         assert max(closed) <= broker.wall() + 1
 
 
-async def test_a_record_that_the_output_refuses_turns_no_other_window_of_its_bundle_back() -> None:
-    async with Driver(MemoryBroker(1), attributes={"note": {"role": "insensitive", "accept_linkable": True}}) as driver:
+async def test_a_record_that_the_output_refuses_turns_no_window_before_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(errors, "LEAST_LIMIT", 100)
+    notes = {"note": {"role": "insensitive", "accept_linkable": True}}
+    async with Driver(MemoryBroker(1), attributes=notes) as driver:
         driver.sink.takes["out"] = 400
         await held(driver, 40)
         large = b'{"person": 999, "age": 9, "city": "Bonn", "serial": 60, "note": "%s"}' % (b"x" * 500)
         driver.send([large, *people(19, 61)])
-        while len(driver.worker._queue._waiting) < 3 or driver.worker._queue._unclosed:
-            await driver.worker.turn()
+        await closed_behind(driver, 3)
         await finish(driver)
         await driver.advance(10)
-        assert windows_of(driver)[1] == 3
+        assert windows_of(driver)[:5] == [1, 3, 1, 1, 1]
+        assert [event.reason for event in driver.told(WindowAbandoned)] == ["refused"]
         assert {serial for serial in range(60) if driver.broker.serials[serial] == 1} == set(range(60))
         assert max(driver.broker.serials.values()) == 1
         assert sum(len(driver.broker.visible(topic)) for topic in ("out", "out.dead-letters")) == 80
         assert not driver.broker.astray
 
 
-@pytest.mark.parametrize(("most", "value"), [("MOST_RECORDS", 39), ("MOST_BYTES", 1000), ("MOST_WINDOWS", 1)])
+@pytest.mark.parametrize(("most", "value"), [("RECORDS_TOGETHER", 39), ("BYTES_TOGETHER", 1000), ("WINDOWS_TOGETHER", 1)])
 async def test_no_third_window_waits_where_two_would_be_too_much(
     monkeypatch: pytest.MonkeyPatch, most: str, value: int
 ) -> None:

@@ -138,6 +138,19 @@ async def test_records_at_the_edges_of_batches_that_are_filled_in_bulk_are_sent_
     assert len(found) > 5
 
 
+async def test_records_of_windows_that_go_out_together_keep_their_times_in_one_batch() -> None:
+    producer = Taking()
+    shipment = Shipment(producer)
+    parcels = [
+        Parcel("out", 0, Texts.of([b"%d" % time] * 3), time, (("batch", b"b"),)) for time in (5000, 5000, 9000)
+    ]
+    shipment.send(parcels)
+    await shipment.settle()
+    (batch,) = producer.batches
+    found = [(record.value, record.timestamp) for record in MemoryRecords(batch).next_batch()]
+    assert found == [(b"%d" % parcel.time, parcel.time) for parcel in parcels for _ in range(3)]
+
+
 async def test_records_at_the_edges_of_batches_are_sent_once_in_order() -> None:
     # Batches of 4096 bytes: parcels that do not fill one, that fill several, and a value that fills one alone.
     values: list[bytes | None] = [str(i).encode() * (1 + i % 40) for i in range(600)] + [b"x" * 4000, None, b"end"]
