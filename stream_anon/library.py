@@ -115,8 +115,9 @@ class AnonymousRelease:
 class Anonymizer:
     """Anonymize a stream of records window by window.
 
-    Windows close when `window.max_records` are in; `close` closes the last one. For windows that close by age
-    run the service, or call `close` by your own clock: it may be called any number of times.
+    Windows close when `window.max_records` are in (`auto`: 1,000,000); `close` closes the last one. For
+    windows that close by age run the service, or call `close` by your own clock: it may be called any number of
+    times.
 
     Parameters
     ----------

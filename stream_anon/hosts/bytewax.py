@@ -59,8 +59,9 @@ def released_windows(
     """Release the windows of each key as `FOLDER/key=KEY.window=NUMBER`, once; return them as a stream.
 
     A window closes when it holds `window.max_records`, when it has been open for 0.9 to 1 times `window.max_delay`
-    (drawn for each window), or when the input ends. When Bytewax resumes and gives records again, a window that was
-    released ends where it ended the first time, and its release is returned and not made again.
+    (drawn for each window), or when the input ends. `auto` is 1,000,000 here: name a number that memory has room
+    for in each key. When Bytewax resumes and gives records again, a window that was released ends where it ended
+    the first time, and its release is returned and not made again.
 
     Parameters
     ----------

@@ -11,7 +11,8 @@ If a step from 4 to 9 breaks, the outcome is unknown. The producer is thrown awa
 transactional id settles what was open. Then the ledger and the stable offsets decide. If the ledger holds an entry
 of this window, the window was committed. If the offsets stand at its start, the same bytes go out again. Anything
 else leads to a takeover. Bytes that the output has refused twice are not sent again: a takeover asks how much the
-topics take, and reads the records again. Where the broker refuses the times of records, the window is written anew
+topics take, and reads the records again. So does one after a window that was twice too large for its time, if the
+next ones may be smaller. Where the broker refuses the times of records, the window is written anew
 with other ones, in the same classes and under the same batch id; so is the next one, whose certificate names this
 one's.
 """
@@ -224,9 +225,8 @@ class ClosingSteps:
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
-                never |= (
-                    unsent and refused > 1 and isinstance(error, OutcomeUnknown) and self.too_slow(outgoing.window)
-                )
+                if unsent and slow and refused > 1 and isinstance(error, OutcomeUnknown):
+                    never = self.too_slow(outgoing.window)
                 dated = isinstance(error, TimeRefused)
                 if unsent and not never:
                     if broken or dated:

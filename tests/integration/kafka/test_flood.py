@@ -8,8 +8,10 @@ import time
 from collections import Counter
 
 import pytest
+import yaml
 from aiokafka import AIOKafkaProducer
 
+from stream_anon.windowing.bounds import PARTS
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -27,6 +29,8 @@ TIMES = 10
 SECONDS = 20
 LEAST = 3000  # records a second, however slow the machine is
 FLAT = 12 * 1024 * 1024
+HELD = 16 * 1024 * 1024  # by a window that memory closes
+WINDOWS = 8
 
 
 class Watch:
@@ -112,6 +116,35 @@ async def test_flood_keeps_to_the_bound_on_memory_and_loses_no_record(stage: Sta
                 await asyncio.sleep(0.3)
                 await watch.look()
             check_published(await wait_until_accounted(stage, flood.sent), flood.sent)
+    finally:
+        await producer.stop()
+
+
+@pytest.mark.soak
+async def test_windows_that_only_memory_closes_take_no_more_than_their_share_of_it(stage: Stage) -> None:
+    config = stage.config(window={"max_records": "auto", "max_memory": f"{HELD >> 20}MiB", "max_delay": "60s"})
+    document = yaml.safe_load(config.read_text())
+    document["attributes"]["padding"] = {
+        "role": "insensitive",
+        "accept_linkable": True,
+    }  # held until it is published
+    config.write_text(yaml.safe_dump(document))
+    producer = AIOKafkaProducer(
+        bootstrap_servers=stage.kafka.address, acks="all", max_batch_size=2 * PIECE * PADDING, linger_ms=0
+    )
+    await producer.start()
+    flood = Flood(stage, producer)
+    try:
+        with WorkerProcess(config) as worker:
+            await worker.wait_for("ready")
+            watch = Watch(worker)
+            await watch.look()
+            for _ in range(WINDOWS * HELD // (20 * PIECE * PADDING)):
+                await flood.send(20)
+                await watch.look()
+            await worker.wait_for("window-published", times=WINDOWS - 2)
+            await watch.look()
+            assert max(watch.resident) - watch.resident[0] < PARTS * HELD, [n >> 20 for n in watch.resident]
     finally:
         await producer.stop()
 

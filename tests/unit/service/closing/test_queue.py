@@ -200,7 +200,9 @@ async def test_a_record_that_the_output_refuses_turns_no_window_before_it_back(
         assert not driver.broker.astray
 
 
-@pytest.mark.parametrize(("most", "value"), [("RECORDS_TOGETHER", 39), ("BYTES_TOGETHER", 1000), ("WINDOWS_TOGETHER", 1)])
+@pytest.mark.parametrize(
+    ("most", "value"), [("RECORDS_TOGETHER", 39), ("BYTES_TOGETHER", 1000), ("WINDOWS_TOGETHER", 1)]
+)
 async def test_no_third_window_waits_where_two_would_be_too_much(
     monkeypatch: pytest.MonkeyPatch, most: str, value: int
 ) -> None:
