@@ -4,8 +4,8 @@
 
 One worker on a real Kafka, the Adult census at a steady rate; at each rate one run without a target and one with
 it. Figures are of the second half of the windows, when sizes are learned: records of a window, loss (GCP) of a
-record, and its delay from sending to being visible. `reached` says whether the loss was at most a twentieth above the
-target; where it was not, the windows must have closed by their age. The exit code is 1 where neither holds.
+record, and its delay from sending to being visible. `reached` says whether the loss was at most a twentieth above
+the target; where it was not, the windows must have closed by their age. The exit code is 1 where neither holds.
 """
 
 from __future__ import annotations
