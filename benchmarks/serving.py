@@ -56,7 +56,13 @@ class Route:
 
 
 def adult_settings(
-    route: Route, data: Path, folder: Path, window: int | str, max_delay: str = "2s", **kafka: Any
+    route: Route,
+    data: Path,
+    folder: Path,
+    window: int | str,
+    max_delay: str = "2s",
+    target_loss: float | None = None,
+    **kafka: Any,
 ) -> Path:
     """Write a settings file with the policy of `benchmarks.adult` and return it."""
     attributes: dict[str, Any] = {
@@ -77,7 +83,7 @@ def adult_settings(
             **kafka,
         },
         "privacy": {"k": 10, "individual": "person_id"},
-        "window": {"max_records": window, "max_delay": max_delay},
+        "window": {"max_records": window, "max_delay": max_delay, "target_loss": target_loss},
         "attributes": attributes,
         "http": {"port": 0, "admin_port": 0},
         "logs": {"format": "json", "level": "info"},
@@ -195,6 +201,12 @@ class Seen:
     moment: float
     records: int
     value: bytes
+
+    @property
+    def loss(self) -> float:
+        """Return its GCP; a window without one counts 1."""
+        found = json.loads(self.value)["gcp"]
+        return 1.0 if found is None else float(found)
 
     def inputs(self) -> list[tuple[int, int, int]]:
         """Return partition, start and end of its ranges."""

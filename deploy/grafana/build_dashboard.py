@@ -278,6 +278,10 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
                 (
                     (mean("window_information_loss_ratio"), "mean"),
                     (quantile(0.95, "window_information_loss_ratio"), "p95"),
+                    (
+                        f"max by ({SERVICE}) ({series('policy_target_loss_ratio')} > 0)",
+                        "{{namespace}} {{job}} target",
+                    ),
                 ),
                 width=12,
             ),

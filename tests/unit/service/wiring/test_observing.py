@@ -99,6 +99,7 @@ def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None
     observed.tell(e.WindowAudited("00ff", "passed", (), 0.0625))
     observed.tell(e.WindowAudited("00ff", "skipped"))
     observed.tell(e.WindowMeasured((("city", 0.31, 0.12),), 0.03125))
+    observed.tell(e.WindowStudied(0.015625))
 
     busy = {stage: observed.value("busy_seconds_total", stage=stage) for stage in BUSY}
     assert busy == {
@@ -110,6 +111,7 @@ def test_every_stage_counts_the_seconds_that_it_took(observed: Observed) -> None
         "publish": 2.0,
         "audit": 0.0625,
         "leakage": 0.03125,
+        "study": 0.015625,
     }
 
 
@@ -565,3 +567,17 @@ def test_a_field_that_vanishes_in_mid_stream_is_logged_once_and_when_it_is_back(
         ("attribute-vanished", "warning", ["note"]),
         ("attribute-back", "info", ["note"]),
     ]
+
+
+def test_sizes_that_were_learned_are_shown_beside_the_target(observed: Observed) -> None:
+    names = ("window_target_records", "window_delay_records", "window_limit_records", "policy_target_loss_ratio")
+    observed.tell(replace(STARTED, target_loss=0.1))
+    assert [observed.value(name) for name in names] == [0, 0, 100, 0.1]
+    observed.tell(e.SizesLearned(3163, 20_000, 3163, 10_000))
+    assert [observed.value(name) for name in names] == [3163, 20_000, 3163, 0.1]
+    assert observed.board.status()["hints"] == [
+        "a window needs 3,163 records for a loss of 10%, 20,000 come within max_delay, and windows close at 3,163"
+    ]
+    observed.tell(e.SizesLearned(30_000, 20_000, 100, 100))
+    (hint,) = observed.board.status()["hints"]
+    assert hint.endswith("a longer max_delay, fewer workers or a higher target_loss would do")
