@@ -95,6 +95,11 @@ class Worker:
         """Note the revision under which the output was published last, as its certificates say."""
         self._taking_over.beginnings.published_revision = revision
 
+    @property
+    def is_superseded(self) -> bool:
+        """Return whether the output has been published under a higher revision, as the last takeover saw it."""
+        return self._taking_over.holdings.is_superseded
+
     def expect(self, attributes: Collection[str]) -> None:
         """Publish nothing before each of these attributes has had a value; see `first_window.FirstWindow`."""
         self._parts.closing_steps.first_window.expect(attributes)
