@@ -27,6 +27,11 @@ class Holdings:
         self.membership: Membership | None = None
         self.topic_ids: Mapping[str, str] = {}
 
+    @property
+    def is_superseded(self) -> bool:
+        """Return whether the last takeover found the output published under a higher revision."""
+        return self._superseded_by is not None
+
     def change(self, taken: TakenOver, attempts: int, seconds: float) -> None:
         """Note what a takeover brought, and tell it; it took so many attempts and seconds."""
         place = self._source.place

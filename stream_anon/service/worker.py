@@ -108,6 +108,11 @@ class Worker:
         if self._parts.sizes is not None:
             self._parts.sizes.begin(window)
 
+    @property
+    def is_superseded(self) -> bool:
+        """Return whether the output has been published under a higher revision, as the last takeover saw it."""
+        return self._taking_over.holdings.is_superseded
+
     def expect(self, attributes: Collection[str]) -> None:
         """Publish nothing before each of these attributes has had a value; see `first_window.FirstWindow`."""
         self._parts.closing_steps.first_window.expect(attributes)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from stream_anon.adapters.control_group import free_memory
 from stream_anon.adapters.entropy import fresh_draws
+from stream_anon.adapters.kafka.assigning.sharing import Sharing
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
@@ -84,6 +85,12 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     ledger = KafkaLedger(connection, kafka.ledger, policy.revision, kafka.output) if exactly_once else NoLedger()
 
     permitted, busy = False, BusyTime(clock)
+    sharing = Sharing(
+        lambda: busy.seconds,
+        lambda: worker.is_superseded,
+        packed=kafka.assignment == "packed",
+        revision=policy.revision,
+    )
 
     async def prepare() -> str | None:
         nonlocal permitted
@@ -100,7 +107,7 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     worker = assemble(
         settings,
         policy,
-        source=source or _source(kafka, connection, formats, busy),
+        source=source or _source(kafka, connection, formats, sharing),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
         clock=clock,
@@ -129,7 +136,7 @@ def build_shadow(
     connection = replace(connection_of(kafka), checked=True, group=beside.group)
     outputs, ledger = outputs_of(kafka), NoLedger()
     producer = ShadowProducer(connection, kafka.certificates, outputs, beside.keep)
-    busy = BusyTime(clock)
+    busy, packed = BusyTime(clock), kafka.assignment == "packed"
 
     async def prepare() -> None:
         """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
@@ -137,7 +144,7 @@ def build_shadow(
     return assemble(
         settings,
         policy,
-        source=_source(kafka, connection, formats, busy),
+        source=_source(kafka, connection, formats, Sharing(lambda: busy.seconds, packed=packed)),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs),
         ledger=ledger,
         clock=clock,
@@ -152,15 +159,14 @@ def build_shadow(
     )
 
 
-def _source(kafka: KafkaSettings, connection: Connection, formats: RecordFormats, busy: BusyTime) -> KafkaSource:
+def _source(kafka: KafkaSettings, connection: Connection, formats: RecordFormats, sharing: Sharing) -> KafkaSource:
     return KafkaSource(
         connection,
         kafka.inputs,
         kafka.max_record_bytes,
         formats.headers,
         framed=formats.names_schemas,
-        packed=kafka.assignment == "packed",
-        busy=lambda: busy.seconds,
+        sharing=sharing,
     )
 
 

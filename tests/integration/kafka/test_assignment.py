@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from stream_anon.adapters.kafka.assigning import asking, assignor, measuring
+from stream_anon.adapters.kafka.assigning.sharing import Sharing
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.ports.input_topics import InputTopics
@@ -36,6 +37,7 @@ class Group:
         self._inputs = InputTopics((name,))
         self._members: list[tuple[KafkaSource, asyncio.Task[None]]] = []
         self.share = 0.0  # in which each member is busy
+        self.aside: set[KafkaSource] = set()
 
     async def join(self, *, packed: bool = True) -> KafkaSource:
         begun = asyncio.get_running_loop().time()
@@ -43,7 +45,8 @@ class Group:
         def busy() -> float:
             return self.share * (asyncio.get_running_loop().time() - begun)
 
-        member = KafkaSource(self._connection, self._inputs, packed=packed, busy=busy)
+        sharing = Sharing(busy, lambda: member in self.aside, packed=packed)
+        member = KafkaSource(self._connection, self._inputs, sharing=sharing)
         await member.start()
         self._members.append((member, asyncio.create_task(self._look(member))))
         return member
@@ -134,6 +137,18 @@ async def test_load_parts_and_joins_members_and_a_rest_lies_between(
         await _until(lambda: len(one.assigned) in (0, PARTITIONS) and one.settled, lambda: "they stay apart")
         assert asyncio.get_running_loop().time() - parted > 3.0
         await _until(lambda: one.view().carriers == 1, lambda: str(one.view()))
+
+
+async def test_a_member_that_leaves_its_partitions_to_a_newer_policy_hands_them_over(
+    kafka: ApacheKafka, unique: str
+) -> None:
+    async with _group(kafka, unique) as group:
+        one, other = await group.join(), await group.join()
+        await group.until(PARTITIONS, 0)
+        has, waits = (one, other) if one.assigned else (other, one)
+        group.aside.add(has)
+        await _until(lambda: len(waits.assigned) == PARTITIONS and has.settled, lambda: "they are not handed over")
+        assert not has.assigned
 
 
 async def test_workers_that_stand_by_are_warm_and_take_over_when_the_one_that_reads_is_killed(stage: Stage) -> None:

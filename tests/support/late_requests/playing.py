@@ -143,7 +143,9 @@ class _Play:
             script.on_hold, script.before_arrival = self._stand_still, self._wake
 
     def _start(self, **kafka: str) -> WorkerProcess:
-        config = self.stage.config(**{**self.settings, "kafka": {**self.settings["kafka"], **kafka}})
+        # Who joins must be given partitions.
+        given = {**self.settings["kafka"], "assignment": "spread", **kafka}
+        config = self.stage.config(**{**self.settings, "kafka": given})
         worker = WorkerProcess(config, module=self.module)
         self.workers.append(worker)
         return worker

@@ -26,17 +26,25 @@ class Asking:
         self._asked = -math.inf  # the last time
         self._rest = 0.0  # seconds from then on
 
-    def due(self, now: float, measured: Measured, partitions: int) -> bool:
-        """Return whether to ask now; if so, that counts as asked. `partitions` is how many the member has."""
+    def due(self, now: float, measured: Measured, partitions: int, *, aside: bool = False) -> bool:
+        """Return whether to ask now; if so, that counts as asked.
+
+        Parameters
+        ----------
+        partitions
+            How many the member has.
+        aside
+            Whether it leaves them to workers of a newer policy. Then others should have them, whatever the load.
+        """
         note = self._assignor.note
-        if note is None or note.members < 2 or self._assignor.age < REST + MARGIN:
+        if note is None or note.members < 2 or (self._assignor.age < REST + MARGIN and not aside):
             return False
         if self._assignor.age < now - self._asked:  # what was asked has changed something
             self._rest = 0.0
         busy, load = measured.busy, measured.load
         overloaded = busy is not None and busy > OVERLOADED and partitions > 1
         underloaded = load is not None and load < UNDERLOADED and note.carriers > 1
-        if not (partitions and (overloaded or underloaded)) or now - self._asked < self._rest:
+        if not (partitions and (aside or overloaded or underloaded)) or now - self._asked < self._rest:
             return False
         self._asked, self._rest = now, min(max(2 * self._rest, REST), LONGEST_REST)
         return True

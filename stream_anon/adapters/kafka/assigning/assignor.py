@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka.cluster import ClusterMetadata
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyAssignorUserDataV1, StickyPartitionAssignor
@@ -25,7 +25,14 @@ from stream_anon.ports import Place
 REST = 300.0
 """Seconds between two changes of the assignment because of load."""
 
-Told = tuple[float | None, Mapping[Place, float]]
+
+class Told(NamedTuple):
+    """What a member tells of itself; see `packed.KnownMember`."""
+
+    busy: float | None
+    loads: Mapping[Place, float]
+    aside: bool = False
+    revision: int = 0
 
 
 class Assignor:
@@ -36,7 +43,7 @@ class Assignor:
     now
         Returns the time in seconds, on any clock that never goes back.
     told
-        Returns busy share and loads of this member (see `packed.KnownMember`); None if partitions are to be spread.
+        Returns what this member tells; None if it wants the partitions spread.
 
     Attributes
     ----------
@@ -63,10 +70,11 @@ class Assignor:
         found: ConsumerProtocolMemberMetadata = self._sticky.metadata(topics)
         if self._told is None:
             return found
-        busy, loads = self._told()
+        own = self._told()
         held = _decoded(found.user_data)[0]
-        told = [loads[place] for place in held] if loads.keys() >= set(held) else []
-        note = MemberNote(busy, told, 0 if self.note is None else self.note.carriers, self.age)
+        loads = [own.loads[place] for place in held] if own.loads.keys() >= set(held) else []
+        carriers = 0 if self.note is None else self.note.carriers
+        note = MemberNote(own.busy, loads, carriers, self.age, own.aside, own.revision)
         return ConsumerProtocolMemberMetadata(found.version, found.subscription, found.user_data + note.written())
 
     def assign(
@@ -84,7 +92,14 @@ class Assignor:
                     reads = frozenset(told.subscription)
                     notes[name] = note
                     understood[name] = KnownMember(
-                        reads, frozenset(held), generation, note.busy, loads, note.carriers
+                        reads,
+                        frozenset(held),
+                        generation,
+                        note.busy,
+                        loads,
+                        note.carriers,
+                        note.aside,
+                        note.revision,
                     )
         if self._told is None or understood.keys() != members.keys():
             spread: Mapping[str, ConsumerProtocolMemberAssignment] = self._sticky.assign(cluster, members)

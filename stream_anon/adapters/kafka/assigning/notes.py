@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_MEMBER = struct.Struct(">3sBHHII")  # mark, version, busy, carriers, age, number of loads
+_MEMBER = struct.Struct(">3sB?HHIII")  # mark, version, aside, busy, carriers, age, revision, number of loads
 _LEADER = struct.Struct(">3sBHHI")  # mark, version, members, carriers, age
 _MARK, _VERSION = b"spk", 1
 _THOUSANDTHS = 1000.0
@@ -31,17 +31,23 @@ class MemberNote:
         Of its partitions, in the order in which the sticky data names them; empty if not known.
     age
         Seconds since load last changed the group's assignment; infinite if never, as far as it knows.
+    aside, revision
+        See `packed.KnownMember`.
     """
 
     busy: float | None = None
     loads: Sequence[float] = ()
     carriers: int = 0
     age: float = math.inf
+    aside: bool = False
+    revision: int = 0
 
     def written(self) -> bytes:
         """Return it as bytes. What is too large becomes the largest that can be told."""
         busy = _UNKNOWN_SHARE if self.busy is None else _share(min(self.busy, 1.0))
-        head = _MEMBER.pack(_MARK, _VERSION, busy, _count(self.carriers), _age(self.age), len(self.loads))
+        revision = min(max(self.revision, 0), 2**32 - 1)
+        figures = busy, _count(self.carriers), _age(self.age), revision, len(self.loads)
+        head = _MEMBER.pack(_MARK, _VERSION, self.aside, *figures)
         return head + struct.pack(f">{len(self.loads)}H", *map(_share, self.loads))
 
 
@@ -62,12 +68,13 @@ def member_note(data: bytes) -> MemberNote | None:
     """Return what a member told; None if that cannot be read."""
     if len(data) < _MEMBER.size:
         return None
-    mark, version, busy, carriers, age, count = _MEMBER.unpack_from(data)
+    mark, version, aside, busy, carriers, age, revision, count = _MEMBER.unpack_from(data)
     if (mark, version) != (_MARK, _VERSION) or len(data) < _MEMBER.size + 2 * count:
         return None
     loads = struct.unpack_from(f">{count}H", data, _MEMBER.size)
     share = None if busy == _UNKNOWN_SHARE else min(busy / _THOUSANDTHS, 1.0)
-    return MemberNote(share, tuple(load / _THOUSANDTHS for load in loads), carriers, _seconds(age))
+    told = tuple(load / _THOUSANDTHS for load in loads)
+    return MemberNote(share, told, carriers, _seconds(age), aside, revision)
 
 
 def leader_note(data: bytes) -> LeaderNote | None:

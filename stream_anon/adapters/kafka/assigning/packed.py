@@ -45,6 +45,10 @@ class KnownMember:
         Empty if not known.
     carriers
         How many members had partitions then, itself included.
+    aside
+        Whether it leaves its partitions to workers of a newer policy, because the output was published under that.
+    revision
+        Of its policy; of several members that stand by, one of the newest policy is woken.
     """
 
     topics: frozenset[str]
@@ -53,12 +57,17 @@ class KnownMember:
     busy: float | None = None
     loads: Mapping[Place, float] = field(default_factory=dict)
     carriers: int = 0
+    aside: bool = False
+    revision: int = 0
 
     @property
     def load(self) -> float | None:
         """Return the busy share that its partitions need, if known."""
         known = self.holds <= self.loads.keys() and self.busy is not None
         return fsum(self.loads[place] for place in self.holds) if known else None
+
+
+Members = Mapping[str, KnownMember]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ class Packed:
         return sum(map(bool, self.given.values()))
 
 
-def packed(members: Mapping[str, KnownMember], places: Collection[Place], *, may_change: bool) -> Packed:
+def packed(members: Members, places: Collection[Place], *, may_change: bool) -> Packed:
     """Assign each place to one member that reads its topic, to as few members as carry the load.
 
     The same arguments give the same result, whatever their order.
@@ -86,15 +95,16 @@ def packed(members: Mapping[str, KnownMember], places: Collection[Place], *, may
     may_change
         Whether load may change what members have. What nobody has is assigned in any case.
     """
-    kept = _kept(members, frozenset(places))
-    _assign_rest(members, kept, places)
+    able = {name: member for name, member in members.items() if not member.aside} or members
+    kept = {name: set[Place]() for name in members} | _kept(able, frozenset(places))
+    _assign_rest(members, able, kept, places)
     given = {name: set(held) for name, held in kept.items()}
-    if may_change and not _relieve(members, given):
-        _join_up(members, given)
+    if may_change and not _relieve(able, given):
+        _join_up(able, given)
     return Packed({name: frozenset(held) for name, held in given.items()}, changed=given != kept)
 
 
-def _kept(members: Mapping[str, KnownMember], places: frozenset[Place]) -> Assignment:
+def _kept(members: Members, places: frozenset[Place]) -> Assignment:
     """Return what each member keeps: of two that claim a place, it belongs to the one of the later generation."""
     owner: dict[Place, str] = {}
     for name in sorted(members, key=lambda name: (-members[name].generation, name)):
@@ -107,15 +117,20 @@ def _kept(members: Mapping[str, KnownMember], places: frozenset[Place]) -> Assig
     return kept
 
 
-def _assign_rest(members: Mapping[str, KnownMember], given: Assignment, places: Collection[Place]) -> None:
+def _assign_rest(
+    members: Members,
+    able: Members,
+    given: Assignment,
+    places: Collection[Place],
+) -> None:
     """Assign what nobody has.
 
     As many members as have gone since the last assignment are replaced by some that stand by. Otherwise the places
     are new, and those who have the least to do take them.
     """
     rest = set(places).difference(*given.values())
-    carriers = [name for name in sorted(given) if given[name]]
-    free = [name for name in sorted(given) if not given[name]]
+    carriers = [name for name in sorted(able) if given[name]]
+    free = _free(able, given)
     latest = max((member.generation for member in members.values()), default=-1)
     before = max((m.carriers for m in members.values() if m.generation == latest), default=0)
     takers = free[: max(before - len(carriers), 0 if carriers else 1)] or carriers
@@ -126,6 +141,7 @@ def _assign_rest(members: Mapping[str, KnownMember], given: Assignment, places: 
     estimated = {name: loads.get(name, average * len(given[name])) for name in given}
     for topic, number in sorted(rest):
         readers = [name for name in takers if topic in members[name].topics]
+        readers = readers or [name for name in sorted(able) if topic in able[name].topics]
         readers = readers or [name for name in sorted(members) if topic in members[name].topics]
         if readers:
             name = min(readers, key=lambda name: (estimated[name], name))
@@ -133,7 +149,7 @@ def _assign_rest(members: Mapping[str, KnownMember], given: Assignment, places: 
             estimated[name] += average
 
 
-def _relieve(members: Mapping[str, KnownMember], given: Assignment) -> bool:
+def _relieve(members: Members, given: Assignment) -> bool:
     """Let overloaded members share their partitions with others; return whether any could."""
     loads = _known_loads(members, given)
     overloaded = [name for name in loads if (members[name].busy or 0.0) > OVERLOADED and len(given[name]) > 1]
@@ -142,7 +158,7 @@ def _relieve(members: Mapping[str, KnownMember], given: Assignment) -> bool:
         if given[name] != members[name].holds:
             continue  # it has helped another one
         room = [n for n in loads if n != name and given[n] and loads[n] < OVERLOADED]
-        helpers = [*sorted(room, key=lambda n: (loads[n], n)), *(n for n in sorted(given) if not given[n])]
+        helpers = [*sorted(room, key=lambda n: (loads[n], n)), *_free(members, given)]
         shared = _shared(members, given, loads, name, helpers)
         if max(load for load, _ in shared.values()) >= WORTH * loads[name]:
             continue  # one partition is nearly all of it, or the others have enough to do
@@ -153,7 +169,7 @@ def _relieve(members: Mapping[str, KnownMember], given: Assignment) -> bool:
 
 
 def _shared(
-    members: Mapping[str, KnownMember],
+    members: Members,
     given: Assignment,
     loads: Mapping[str, float],
     name: str,
@@ -176,7 +192,7 @@ def _shared(
     return shared
 
 
-def _join_up(members: Mapping[str, KnownMember], given: Assignment) -> None:
+def _join_up(members: Members, given: Assignment) -> None:
     """Give what underloaded members have to as few of them as carry it together."""
     loads = {n: load for n, load in _known_loads(members, given).items() if given[n] and load < UNDERLOADED}
     joined: dict[str, float] = {}
@@ -191,7 +207,13 @@ def _join_up(members: Mapping[str, KnownMember], given: Assignment) -> None:
             joined[name] = loads[name]
 
 
-def _known_loads(members: Mapping[str, KnownMember], given: Assignment) -> dict[str, float]:
+def _free(members: Members, given: Assignment) -> list[str]:
+    """Return those who stand by, in the order in which they are woken."""
+    free = [name for name in members if not given[name]]
+    return sorted(free, key=lambda name: (-members[name].revision, name))
+
+
+def _known_loads(members: Members, given: Assignment) -> dict[str, float]:
     """Return the loads of members that keep just what they measured."""
     return {
         name: load

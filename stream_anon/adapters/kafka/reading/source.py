@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     If a record of more than `max_record_bytes` was compressed with others, only its beginning is given. Of records
     that name a schema (`framed`), a poll gives fewer bytes.
 
-    How the group shares out its partitions, and what `packed` and `busy` are, says `sharing.Sharing`.
+    How the group shares out its partitions follows from `sharing`; without it they are spread.
 
     A pattern is resolved here and not by the client. Once the client has lost the leader of one topic, it asks for
     the metadata of that topic alone, takes the other topics for deleted and drops them.
@@ -62,15 +62,14 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         headers: HeaderRule = NO_HEADERS,
         *,
         framed: bool = False,
-        packed: bool = False,
-        busy: Callable[[], float] = lambda: 0.0,
+        sharing: Sharing | None = None,
     ) -> None:
         super().__init__()
         self._headers = headers
         self._budget = Budget(max_record_bytes, at_once=FRAMED_AT_ONCE if framed else AT_ONCE)
         self._connection = connection
         self._inputs = inputs
-        self._sharing = Sharing(busy, packed=packed)
+        self._sharing = sharing or Sharing()
         self._topics: tuple[str, ...] = ()
         self._looking: asyncio.Task[None] | None = None
         self._numbers: dict[TopicPartition, int] = {}

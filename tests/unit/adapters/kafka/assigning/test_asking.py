@@ -26,8 +26,8 @@ class Group:
         self.busy, self.load = busy, busy
         self.asking = Asking(self)  # type: ignore[arg-type]
 
-    def due(self, now: float, partitions: int = 2) -> bool:
-        return self.asking.due(now, self, partitions)  # type: ignore[arg-type]
+    def due(self, now: float, partitions: int = 2, *, aside: bool = False) -> bool:
+        return self.asking.due(now, self, partitions, aside=aside)  # type: ignore[arg-type]
 
 
 def test_an_overloaded_member_asks_at_once_if_load_never_changed_the_group() -> None:
@@ -45,6 +45,15 @@ def test_a_member_asks_only_for_what_can_be_shared() -> None:
     assert not Group().due(60.0, partitions=1)
     assert not Group(busy=0.1).due(60.0, partitions=0)
     assert Group(busy=0.1).due(60.0, partitions=1)
+
+
+def test_a_member_that_stands_aside_asks_at_once_and_again_after_a_rest() -> None:
+    group = Group(busy=None)
+    group.age = 1.0
+    assert group.due(1000.0, aside=True)
+    group.age = math.inf
+    assert not group.due(1000.0 + REST - 1, aside=True)
+    assert not Group(busy=None).due(1000.0, partitions=0, aside=True)
 
 
 def test_a_member_asks_nothing_of_a_group_that_spreads() -> None:

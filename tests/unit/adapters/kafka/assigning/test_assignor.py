@@ -60,7 +60,7 @@ class Group:
             load = self.loads.get(name)
             places = self.held.get(name, [])
             loads = {} if load is None else {(TOPIC, n): load / len(places) for n in places}
-            return (None if load is None else min(load, 1.0)), loads
+            return Told(None if load is None else min(load, 1.0), loads)
 
         self.held: dict[str, list[int]] = getattr(self, "held", {})
         return told

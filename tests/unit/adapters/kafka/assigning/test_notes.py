@@ -25,6 +25,8 @@ NOTES = st.builds(
     st.lists(st.floats(0, MOST_LOAD), max_size=5),
     COUNTS,
     AGES,
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
 )
 
 
@@ -37,7 +39,7 @@ def test_a_member_note_is_read_as_it_was_meant_whatever_a_later_version_appends(
     assert (found.busy is None) == (note.busy is None)
     assert (found.busy or 0.0) == pytest.approx(note.busy or 0.0, abs=0.0006)
     assert list(found.loads) == pytest.approx(list(note.loads), abs=0.0006)
-    assert found.carriers == note.carriers
+    assert (found.carriers, found.aside, found.revision) == (note.carriers, note.aside, note.revision)
     assert found.age == pytest.approx(note.age, abs=0.0006)
 
 
@@ -70,5 +72,5 @@ def test_whatever_comes_is_a_note_within_bounds_or_none(data: bytes) -> None:
 
 
 def test_what_is_too_large_becomes_the_largest_that_can_be_told() -> None:
-    found = member_note(MemberNote(2.0, [1e9, -1.0], 10**9, 1e12).written())
-    assert found == MemberNote(1.0, (MOST_LOAD, 0.0), 65_535, MOST_SECONDS)
+    found = member_note(MemberNote(2.0, [1e9, -1.0], 10**9, 1e12, revision=2**40).written())
+    assert found == MemberNote(1.0, (MOST_LOAD, 0.0), 65_535, MOST_SECONDS, revision=2**32 - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -91,6 +92,18 @@ def test_one_member_with_little_to_do_stays_as_it_is() -> None:
     assert given_by(members) == {"a": "012", "b": "345"}
 
 
+def test_those_who_stand_aside_give_all_to_others_and_the_newest_policy_is_woken_first() -> None:
+    old = replace(member("012345", 0.4), aside=True)
+    members = {
+        "a": old,
+        "b": replace(member(""), aside=True),
+        "c": member(""),
+        "d": replace(member(""), revision=2),
+    }
+    assert given_by(members, may_change=False) == {"a": "", "b": "", "c": "", "d": "012345"}
+    assert given_by({"a": old, "b": members["b"]}) == {"a": "012345", "b": ""}
+
+
 @pytest.mark.parametrize("loads", [(0.9, 0.0), (0.1, 0.1)])
 def test_load_changes_nothing_before_its_time(loads: tuple[float, float]) -> None:
     members = {"a": member("012", loads[0], 2), "b": member("345", loads[1], 2)}
@@ -112,7 +125,8 @@ def groups(draw: st.DrawFn) -> tuple[dict[str, KnownMember], list[Place]]:
         holds = draw(st.frozensets(st.sampled_from([*places, ("gone", 0)])))
         loads = {place: draw(st.floats(0, 3)) for place in sorted(holds)} if draw(st.booleans()) else {}
         busy = draw(st.none() | st.floats(0, 1))
-        members[name] = KnownMember(topics, holds, draw(st.integers(-1, 3)), busy, loads, draw(st.integers(0, 6)))
+        figures = draw(st.integers(-1, 3)), busy, loads, draw(st.integers(0, 6))
+        members[name] = KnownMember(topics, holds, *figures, draw(st.booleans()), draw(st.integers(0, 2)))
     return members, places
 
 
