@@ -4,6 +4,7 @@ One process after another on one core, each for one kind of constraint: `none` (
 (who return), `distinct-l` (two values of the salary class). The first run of a kind compiles into an empty folder,
 the others find it filled. `cpu` is the child's processor time, `wall` depends on what else the machine does;
 `window` is the processor time from a loaded program to the classes, without the start of Python and its imports.
+`kernels` were compiled, and `pieces` that only kernels call: each counts once for each types of its arguments.
 """
 
 from __future__ import annotations
@@ -70,8 +71,10 @@ def main() -> int:
             filled = sorted(
                 (start(kind, given.data, Path(cache)) for _ in range(given.repeats)), key=lambda one: one["cpu"]
             )[given.repeats // 2]
-        results.append({"kind": kind, "empty": empty, "filled": filled})
-        print(f"{kind:11} empty {empty}  filled {filled}", flush=True)
+            pieces = sum(1 for _ in Path(cache).rglob("*.inner.*.nbc"))
+            compiled = {"kernels": sum(1 for _ in Path(cache).rglob("*.nbc")) - pieces, "pieces": pieces}
+        results.append({"kind": kind, "empty": empty, "filled": filled, **compiled})
+        print(f"{kind:11} empty {empty}  filled {filled}  {compiled}", flush=True)
     write_json(given.json, {"machine": machine(), "results": results})
     return 0
 

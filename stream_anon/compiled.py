@@ -1,4 +1,4 @@
-"""Compile kernels: the only module that imports numba.
+"""Compile kernels: with `compiled_within` the only module that imports numba.
 
 A kernel is a free function on arrays without branches on configuration. It runs without the interpreter
 lock, so that a window can be partitioned while the next one fills.

@@ -97,15 +97,18 @@ def test_threads_that_make_kernels_at_one_time_leave_numbas_settings_as_they_wer
     """Whoever is second saves what the first one has set, and would restore that last of all."""
     before, second, ended = numba.config.CACHE_LOCATOR_CLASSES, threading.Event(), threading.Event()
 
-    def slow(**_: object) -> Callable[[object], object]:
-        if threading.current_thread() is first:
-            second.wait(0.5)
-        else:
-            second.set()
-            ended.wait(0.5)
-        return lambda function: function
+    class Slow:
+        def __init__(self, *_: object) -> None:
+            pass
 
-    monkeypatch.setattr(numba, "njit", slow)
+        def enable_caching(self) -> None:
+            if threading.current_thread() is first:
+                second.wait(0.5)
+            else:
+                second.set()
+                ended.wait(0.5)
+
+    monkeypatch.setattr(compiled, "Kernel", Slow)
     first = threading.Thread(target=lambda: (compiled.kernel(compiled._nothing), ended.set()))
     other = threading.Thread(target=lambda: compiled.kernel(compiled._nothing))
     first.start()
