@@ -6,10 +6,10 @@ from stream_anon.errors import BrokerError
 from stream_anon.ports import Membership, Targets
 from stream_anon.service.components import Components
 from stream_anon.service.events import Away, Outcome, TakeoverStarted
-from stream_anon.service.holdings import Holdings
 from stream_anon.service.intake.input_reader import Reader
 from stream_anon.service.joining import Joining
 from stream_anon.service.retrying import Patience
+from stream_anon.service.takeover.holdings import Holdings
 from stream_anon.service.takeover.steps import take_over
 from stream_anon.service.takeover.taken_over import Beginnings, Moved, TakenOver
 

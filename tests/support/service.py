@@ -134,6 +134,8 @@ class WorkerProcess:
     ) -> None:
         compile_once(config)
         self._log = config.with_suffix(f".{time.monotonic_ns()}.log")
+        self._read = 0  # bytes of the log whose lines are in `_lines`
+        self._lines: list[dict[str, Any]] = []
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
@@ -161,9 +163,16 @@ class WorkerProcess:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Return the log lines so far."""
-        lines = self._log.read_text().splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+        """Return the log lines so far; whoever waits for one asks often, so each is parsed once."""
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            for line in log:
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                if line.startswith(b"{") and line.endswith(b"}\n"):
+                    self._lines.append(json.loads(line))
+        return list(self._lines)
 
     def said(self, event: str) -> list[dict[str, Any]]:
         """Return the lines of one event."""
@@ -287,12 +296,22 @@ class Published:
     @property
     def accounted(self) -> int:
         """Return the records that certificates speak of."""
-        return sum(c["in"] for c in self.certificates if c["part"] == 1)
+        return _accounted_by(self.certificates)
+
+
+def _accounted_by(certificates: Iterable[Mapping[str, Any]]) -> int:
+    """Return the records that certificates speak of."""
+    return sum(c["in"] for c in certificates if c["part"] == 1)
+
+
+async def _certificates(stage: Stage) -> list[dict[str, Any]]:
+    records = await stage.kafka.read_to_end(f"{stage.output}.certificates")
+    return [json.loads(record.value) for record in records if "batch" in dict(record.headers)]
 
 
 async def read_published(stage: Stage) -> Published:
     """Read the three output topics to their ends, certificates first: what they speak of is then there."""
-    certificates = await stage.kafka.read_to_end(f"{stage.output}.certificates")
+    certificates = await _certificates(stage)
     output = await stage.kafka.read_to_end(stage.output)
     dead_letters = await stage.kafka.read_to_end(f"{stage.output}.dead-letters")
     for record in output:
@@ -301,7 +320,7 @@ async def read_published(stage: Stage) -> Published:
         assert record.timestamp % 1000 == 0
     return Published(
         [(record.headers[0][1].decode(), stage.decode(record.value)) for record in output],
-        [json.loads(record.value) for record in certificates if "batch" in dict(record.headers)],
+        certificates,
         [json.loads(record.value) for record in dead_letters],
     )
 
@@ -309,12 +328,11 @@ async def read_published(stage: Stage) -> Published:
 async def wait_until_accounted(stage: Stage, count: int, within: float = AT_THE_LATEST) -> Published:
     """Read until certificates speak of `count` records; more than that is an error."""
     deadline = time.monotonic() + within
-    while True:
-        published = await read_published(stage)
-        if published.accounted >= count or time.monotonic() > deadline:
-            assert published.accounted == count, f"{published.accounted} of {count} records accounted for"
-            return published
+    while _accounted_by(await _certificates(stage)) < count and time.monotonic() < deadline:  # noqa: ASYNC110 - brokers
         await asyncio.sleep(0.3)
+    published = await read_published(stage)
+    assert published.accounted == count, f"{published.accounted} of {count} records accounted for"
+    return published
 
 
 def check_published(published: Published, sent: int) -> None:

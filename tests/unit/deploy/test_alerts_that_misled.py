@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.support.alert_cases import ALERTS, Case, judge
 
 STALE = " stale _x240"  # what Prometheus writes when a target goes, and an hour after it
+each_15s = partial(Case, seconds=15)
 
 
 def _never(last: int) -> dict[str, tuple[str, ...]]:
@@ -31,8 +33,8 @@ def _missing(job: str, accepted: int) -> dict[str, str]:
 @pytest.mark.parametrize("alert", ["StreamAnonAttributeAbsent", "StreamAnonAttributeMissing"])
 def test_an_attribute_that_may_be_absent_pages_nobody_when_the_last_worker_ends(tmp_path: Path, alert: str) -> None:
     exempt, both = _missing("accepted", 1), _missing("accepted", 1) | _missing("not", 0)
-    cases = [Case(alert, both, {"19m": ("not",)}), Case(alert, exempt, _never(79), pending=True)]
-    judge(tmp_path, [ALERTS[alert]], cases, "15s")
+    cases = [each_15s(alert, both, {"19m": ("not",)}), each_15s(alert, exempt, _never(79), pending=True)]
+    judge(tmp_path, [ALERTS[alert]], cases)
 
 
 def test_a_stopped_partition_does_not_stall_a_worker_that_has_ended(tmp_path: Path) -> None:
@@ -41,8 +43,8 @@ def test_a_stopped_partition_does_not_stall_a_worker_that_has_ended(tmp_path: Pa
         'records_consumed_total{job="stopped"}': "1000x120" + STALE,
         'partitions_not_read{job="stopped"}': "1x120" + STALE,
     }
-    case = Case("StreamAnonStalled", told, _never(80), pending=True)
-    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")
+    case = each_15s("StreamAnonStalled", told, _never(80), pending=True)
+    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case])
 
 
 READY = {
@@ -64,10 +66,10 @@ def test_a_worker_that_is_not_ready_in_turns_has_not_restarted(tmp_path: Path) -
         'build_info{job="restarts"}': "1x420",
     }
     told = ready | started | restarts
-    loops = Case("StreamAnonCrashLoop", told, _never(40) | {"41m": ("restarts",), "60m": ("restarts",)})
-    flaps = Case("StreamAnonFlapping", told, _never(45) | {"60m": ("flaps",), "90m": ("flaps",)})
-    judge(tmp_path, [ALERTS["StreamAnonCrashLoop"]], [loops], "15s")
-    judge(tmp_path, [ALERTS["StreamAnonFlapping"]], [flaps], "15s")
+    loops = each_15s("StreamAnonCrashLoop", told, _never(40) | {"41m": ("restarts",), "60m": ("restarts",)})
+    flaps = each_15s("StreamAnonFlapping", told, _never(45) | {"60m": ("flaps",), "90m": ("flaps",)})
+    judge(tmp_path, [ALERTS["StreamAnonCrashLoop"]], [loops])
+    judge(tmp_path, [ALERTS["StreamAnonFlapping"]], [flaps])
 
 
 def test_an_upgrade_from_a_version_without_revisions_is_no_split(tmp_path: Path) -> None:
@@ -77,8 +79,8 @@ def test_an_upgrade_from_a_version_without_revisions_is_no_split(tmp_path: Path)
         'policy_info{job="changed", instance="a", policy="p", delivery="e"}': "1x200" + STALE,
         'policy_info{job="changed", instance="b", policy="q", revision="0", delivery="e"}': "_x40 1x400",
     }
-    case = Case("StreamAnonPolicySplit", told, {"19m": (), "25m": ("changed",), "49m": ("changed",), "56m": ()})
-    judge(tmp_path, [ALERTS["StreamAnonPolicySplit"]], [case], "15s")
+    case = each_15s("StreamAnonPolicySplit", told, {"19m": (), "25m": ("changed",), "49m": ("changed",), "56m": ()})
+    judge(tmp_path, [ALERTS["StreamAnonPolicySplit"]], [case])
 
 
 def _counts(labels: str, late: str, published: str) -> dict[str, str]:
@@ -114,8 +116,8 @@ def test_an_outage_burns_the_objective_when_its_records_come_out(tmp_path: Path)
     quarter |= _interrupted("rolled", 1, 960, new=True)
     hour = _interrupted("alive", 60, 360_000, new=False) | _interrupted("replaced", 60, 360_000, new=True)
     fires = ("alive", "replaced")
-    judge(tmp_path, [ALERTS[fast]], [Case(fast, quarter, _never(75) | {"79m": fires, "85m": ()})], "15s")
-    judge(tmp_path, [ALERTS[slow]], [Case(slow, hour, _never(119) | {"140m": fires})], "15s")
+    judge(tmp_path, [ALERTS[fast]], [each_15s(fast, quarter, _never(75) | {"79m": fires, "85m": ()})])
+    judge(tmp_path, [ALERTS[slow]], [each_15s(slow, hour, _never(119) | {"140m": fires})])
 
 
 @pytest.mark.parametrize("burn", ["Fast", "Slow"])
@@ -127,7 +129,7 @@ def test_a_late_past_is_no_burn_where_prometheus_sees_a_worker_for_the_first_tim
     told = _counts('job="new"', "1000000x1600", "4000000+1500x1600")
     told |= _counts('job="away"', "1000000x20 _x400 1000000x1180", "4000000+1500x20 _x400 4630000+1500x1180")
     told |= {f'process_start_time_seconds{{job="{job}"}}': "-900000x1600" for job in ("new", "away")}
-    judge(tmp_path, [ALERTS[alert]], [Case(alert, told, _never(390))], "15s")
+    judge(tmp_path, [ALERTS[alert]], [each_15s(alert, told, _never(390))])
 
 
 @pytest.mark.parametrize(("burn", "minutes", "fires"), [("Fast", 15, 79), ("Slow", 60, 140)])
@@ -146,8 +148,8 @@ def test_late_records_burn_also_where_the_worker_that_published_them_ended_at_on
         'process_start_time_seconds{job="ended", instance="c"}': f"_x{back} {start}x400",
         'process_start_time_seconds{job="again", instance="d"}': f"-90000x{back - 1} {start}x400",
     }
-    case = Case(alert, told, {f"{back // 4}m": (), f"{fires}m": ("ended",)})
-    judge(tmp_path, [ALERTS[alert]], [case], "15s")
+    case = each_15s(alert, told, {f"{back // 4}m": (), f"{fires}m": ("ended",)})
+    judge(tmp_path, [ALERTS[alert]], [case])
 
 
 def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(tmp_path: Path) -> None:
@@ -156,8 +158,8 @@ def test_input_that_waits_while_nothing_is_published_is_told_during_the_outage(t
         'records_consumed_total{job="out"}': "0+1500x240 360000x200",
         'windows_published_total{job="out"}': "0+1x240 240x200",
     }
-    case = Case("StreamAnonStalled", told, _never(74) | {"77m": ("out",), "100m": ("out",)})
-    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case], "15s")
+    case = each_15s("StreamAnonStalled", told, _never(74) | {"77m": ("out",), "100m": ("out",)})
+    judge(tmp_path, [ALERTS["StreamAnonStalled"]], [case])
 
 
 def test_a_worker_that_is_not_ready_has_one_alert_whose_words_follow_the_reason(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_a_worker_that_is_not_ready_has_one_alert_whose_words_follow_the_reason(
         "16m30s": older | {"a": words.format("a", ", reason: unreachable")},
         "20m": older | {"a": words.format("a", ", reason: permission")},
     }
-    judge(tmp_path, [ALERTS[alert]], [Case(alert, told, fires, by="instance", words=said)], "15s")
+    judge(tmp_path, [ALERTS[alert]], [each_15s(alert, told, fires, by="instance", words=said)])
 
 
 def _series(counter: str, labels: str) -> str:
