@@ -11,15 +11,18 @@ from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.clustering.forest.ordering.order_file import order_of
+from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
 from stream_anon.files.neighbours.scattered import Scattered
 from stream_anon.files.neighbours.sorted_runs import SortedRuns
 from stream_anon.files.neighbours.united import UnitedClasses, Untaken
-from stream_anon.files.neighbours.windows import NeighbourWindows
+from stream_anon.files.neighbours.windows import NeighbourWindows, without
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import EVERY_RECORD, LearnedOrder, Policy
 from stream_anon.microdata.release import Suppression
+
+_MOST_LEFT = 0.1  # of a window's rows, for the next one: more are left over for another reason, as many as come
 
 
 class TableOnDisk:
@@ -74,8 +77,18 @@ class TableOnDisk:
         policy = self._policy
         scattered, united = Scattered(heaps, fresh_draws()), UnitedClasses()
         closing = NeighbourWindows(policy, self._order)
-        for batch in self._runs.stretches(windows):
-            release, people = closing.release(batch)
+        last, left = min(windows, len(self)), None
+        for number, stretch in enumerate(self._runs.stretches(windows), 1):
+            batch = stretch if left is None else CodedBatch.concatenate([left, stretch])
+            release, people, left = closing.release(batch)
+            # At the end of a window some rows find too few neighbours. The next window has them.
+            handed_on = number < last and not release.gate_violations and 0 < len(left) <= len(stretch) * _MOST_LEFT
+            if handed_on:
+                release = without(
+                    release, missing_by_name(policy, missing_counts(policy, left.codes, left.payload))
+                )
+            else:
+                left = None
             classes = united.add(release, None if policy.individual == EVERY_RECORD else people)
             scattered.add(classes, taken(release.payload, release.order))
         self._runs.close()
