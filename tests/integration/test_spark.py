@@ -29,7 +29,7 @@ from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.one_table import whole
-from tests.support.data import ROOT
+from tests.support.data import ROOT, shared_data
 from tests.support.modules import module_of
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.support.stored import as_a_file, audited, contents, rows_of
@@ -520,3 +520,11 @@ def test_what_cannot_be_released_in_windows_of_neighbours_is_dealt_by_chance(spa
     policy = Policy.load(write_policy(tmp_path, **SEEDED, **shields))
     made = spark_host.release_dataframe(table_of(spark, tmp_path), policy, tmp_path / "released", groups=2)
     assert [one.private.name for one in made] == ["part=00000", "part=00001"]
+
+
+def test_the_benchmark_of_ranges_runs(spark: Any, tmp_path: Path) -> None:
+    data, program = shared_data("arx-adult"), module_of(ROOT / "benchmarks" / "spark_ranges.py")
+    program.write_people(data, tmp_path / "in.csv", 3000)
+    found = program.once(spark, tmp_path / "in.csv", data, tmp_path / "released", 4, by_chance=False)
+    assert found["released"] == 3000
+    assert 0 < found["loss"] < 0.5

@@ -77,18 +77,19 @@ class TableOnDisk:
         policy = self._policy
         scattered, united = Scattered(heaps, fresh_draws()), UnitedClasses()
         closing = NeighbourWindows(policy, self._order)
-        last, left = min(windows, len(self)), None
+        last = min(windows, len(self))
+        left: CodedBatch | None = None
         for number, stretch in enumerate(self._runs.stretches(windows), 1):
-            batch = stretch if left is None else CodedBatch.concatenate([left, stretch])
-            release, people, left = closing.release(batch)
+            release, people, rest = closing.release(
+                stretch if left is None else CodedBatch.concatenate([left, stretch])
+            )
+            left = None
             # At the end of a window some rows find too few neighbours. The next window has them.
-            handed_on = number < last and not release.gate_violations and 0 < len(left) <= len(stretch) * _MOST_LEFT
-            if handed_on:
-                release = without(
-                    release, missing_by_name(policy, missing_counts(policy, left.codes, left.payload))
-                )
-            else:
-                left = None
+            few = 0 < len(rest) <= len(stretch) * _MOST_LEFT
+            if few and number < last and not release.gate_violations:
+                left = rest
+                absent = missing_counts(policy, rest.codes, rest.payload)
+                release = without(release, missing_by_name(policy, absent))
             classes = united.add(release, None if policy.individual == EVERY_RECORD else people)
             scattered.add(classes, taken(release.payload, release.order))
         self._runs.close()
