@@ -16,7 +16,7 @@ from stream_anon.microdata.policy import AboveMost, LearnedOrder, Policy
 from stream_anon.microdata.release import SUPPRESSED, Release
 
 
-class Released(NamedTuple):
+class NeighbourRelease(NamedTuple):
     """What becomes of a window.
 
     Parameters
@@ -48,7 +48,7 @@ class NeighbourWindows(Anonymization):
         own = replace(policy, engine=engine, max_suppressed=None, above_max_suppressed=AboveMost.PUBLISH)
         super().__init__(own)
 
-    def release(self, batch: CodedBatch) -> Released:
+    def release(self, batch: CodedBatch) -> NeighbourRelease:
         """Return what becomes of a window of at least one row, none of them beyond its individual's limit."""
         first, now = self._engine.position(SOURCE), self._clock.monotonic()
         numbered = replace(batch, offsets=np.arange(first, first + len(batch)), rejects=Rejects.of([]))
@@ -59,7 +59,7 @@ class NeighbourWindows(Anonymization):
         release = self._closer.release(window, shuffle)
         rows = window.offsets - first
         left = np.flatnonzero(release.class_of_row == SUPPRESSED)
-        return Released(release, batch.individuals[rows[release.order]], batch.take(rows[left]))
+        return NeighbourRelease(release, batch.individuals[rows[release.order]], batch.take(rows[left]))
 
 
 def without(release: Release, missing: Mapping[str, int]) -> Release:

@@ -26,8 +26,8 @@ from stream_anon.files.job import FileJob, FileReport
 from stream_anon.files.neighbours import large_table, table_on_disk
 from stream_anon.files.neighbours.large_table import LargeTable, rows_that_fit
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.one_table import whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import audit_files
