@@ -12,9 +12,9 @@ from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.neighbours.large_table import LargeTable, needs_one_window
+from stream_anon.judging.one_table import becomes_one, whole
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.one_table import becomes_one, whole
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.ports import Clock
 from stream_anon.recoding.recoders.recoder import Holder

@@ -18,14 +18,14 @@ from stream_anon.formats.codecs import codec_of
 from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
 from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.judging.missing_values import MissingValues
+from stream_anon.judging.one_table import becomes_one
+from stream_anon.judging.one_table import whole as as_one_window
 from stream_anon.judging.singling import Singled, singled
 from stream_anon.judging.spellings import Spelling, spellings
 from stream_anon.judging.tally import RareValues, Tally
 from stream_anon.measures.disclosure import disclosed_by
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.diversity import Disclosure
-from stream_anon.microdata.one_table import becomes_one
-from stream_anon.microdata.one_table import whole as as_one_window
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.windowing.loss_law import WindowLoss

@@ -24,12 +24,12 @@ from stream_anon import Policy, anonymize_frame
 from stream_anon.demo.clinic import visits
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
-from stream_anon.files.neighbours.ranges import Ranges
+from stream_anon.files.neighbours.ranges import LineRanges
 from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
+from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.one_table import whole
-from tests.support.data import ROOT
+from tests.support.data import ROOT, shared_data
 from tests.support.modules import module_of
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.support.stored import as_a_file, audited, contents, rows_of
@@ -477,7 +477,7 @@ def test_what_is_in_a_range_and_over_a_limit_does_not_depend_on_the_order_of_row
 ) -> None:
     policy = Policy.load(write_policy(tmp_path, window={"max_records_per_individual": 1}))
     frame = columns_of.declared(many(spark, tmp_path, 900, each=3), policy)
-    ranges = Ranges.of(policy, CodedBatch.concatenate(list(IncomingReader(policy, frame.toArrow()))), 3)
+    ranges = LineRanges.of(policy, CodedBatch.concatenate(list(IncomingReader(policy, frame.toArrow()))), 3)
     assert len(ranges) == 3
     placed = [
         Counter(ranges_of._placed(given, policy, ranges, (1, 2), "salt").collect())
@@ -496,7 +496,7 @@ def test_a_range_that_was_released_is_not_released_again(tmp_path: Path, monkeyp
     piece = pa.RecordBatch.from_pydict({**columns, "over": [False] * 200})
     batch = CodedBatch.concatenate(list(IncomingReader(policy, piece.drop_columns(["over"]).rename_columns(names))))
     folder = tmp_path / "ranges"
-    task = ranges_of._RangeTask(folder, whole(policy), names, Ranges.of(policy, batch, 1), (1, 2))
+    task = ranges_of._RangeTask(folder, whole(policy), names, LineRanges.of(policy, batch, 1), (1, 2))
     with pytest.raises(InputError, match="is not there"):
         next(task(iter([piece])))
     folder.mkdir()
@@ -520,3 +520,11 @@ def test_what_cannot_be_released_in_windows_of_neighbours_is_dealt_by_chance(spa
     policy = Policy.load(write_policy(tmp_path, **SEEDED, **shields))
     made = spark_host.release_dataframe(table_of(spark, tmp_path), policy, tmp_path / "released", groups=2)
     assert [one.private.name for one in made] == ["part=00000", "part=00001"]
+
+
+def test_the_benchmark_of_ranges_runs(spark: Any, tmp_path: Path) -> None:
+    data, program = shared_data("arx-adult"), module_of(ROOT / "benchmarks" / "spark_ranges.py")
+    program.write_people(data, tmp_path / "in.csv", 3000)
+    found = program.once(spark, tmp_path / "in.csv", data, tmp_path / "released", 4, by_chance=False)
+    assert found["released"] == 3000
+    assert 0 < found["loss"] < 0.5

@@ -2,8 +2,8 @@
 
 ::
 
-    sample ──▶ Ranges ──▶ a range, in a process of its own ──▶ RangeFolder ┐
-                     └──▶ a range                          ──▶ RangeFolder ┴──▶ JoinedRanges ──▶ output
+    sample ──▶ LineRanges ──▶ a range, in a process of its own ──▶ RangeFolder ┐
+                         └──▶ a range                          ──▶ RangeFolder ┴──▶ JoinedRanges ──▶ output
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEAST = 20  # times k individuals of the sample are in each range, so that what 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranges:
+class LineRanges:
     """Where the line is cut.
 
     Parameters

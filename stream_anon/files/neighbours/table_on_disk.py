@@ -11,15 +11,18 @@ from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.clustering.forest.ordering.order_file import order_of
+from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
 from stream_anon.files.neighbours.scattered import Scattered
 from stream_anon.files.neighbours.sorted_runs import SortedRuns
 from stream_anon.files.neighbours.united import UnitedClasses, Untaken
-from stream_anon.files.neighbours.windows import NeighbourWindows
+from stream_anon.files.neighbours.windows import NeighbourWindows, without
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import EVERY_RECORD, LearnedOrder, Policy
 from stream_anon.microdata.release import Suppression
+
+_MOST_LEFT = 0.1  # of a window's rows, for the next one: more are left over for another reason, as many as come
 
 
 class TableOnDisk:
@@ -74,8 +77,19 @@ class TableOnDisk:
         policy = self._policy
         scattered, united = Scattered(heaps, fresh_draws()), UnitedClasses()
         closing = NeighbourWindows(policy, self._order)
-        for batch in self._runs.stretches(windows):
-            release, people = closing.release(batch)
+        last = min(windows, len(self))
+        left: CodedBatch | None = None
+        for number, stretch in enumerate(self._runs.stretches(windows), 1):
+            release, people, rest = closing.release(
+                stretch if left is None else CodedBatch.concatenate([left, stretch])
+            )
+            left = None
+            # At the end of a window some rows find too few neighbours. The next window has them.
+            few = 0 < len(rest) <= len(stretch) * _MOST_LEFT
+            if few and number < last and not release.gate_violations:
+                left = rest
+                absent = missing_counts(policy, rest.codes, rest.payload)
+                release = without(release, missing_by_name(policy, absent))
             classes = united.add(release, None if policy.individual == EVERY_RECORD else people)
             scattered.add(classes, taken(release.payload, release.order))
         self._runs.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +13,23 @@ from numpy.typing import NDArray
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import AboveMost, LearnedOrder, Policy
-from stream_anon.microdata.release import Release
+from stream_anon.microdata.release import SUPPRESSED, Release
+
+
+class NeighbourRelease(NamedTuple):
+    """What becomes of a window.
+
+    Parameters
+    ----------
+    people
+        int64[m], the individual of each released row, in their order.
+    left
+        The rows that are not released.
+    """
+
+    release: Release
+    people: NDArray[np.int64]
+    left: CodedBatch
 
 
 class NeighbourWindows(Anonymization):
@@ -29,14 +48,8 @@ class NeighbourWindows(Anonymization):
         own = replace(policy, engine=engine, max_suppressed=None, above_max_suppressed=AboveMost.PUBLISH)
         super().__init__(own)
 
-    def release(self, batch: CodedBatch) -> tuple[Release, NDArray[np.int64]]:
-        """Return what becomes of a window, and the individual of each released row, int64[m], in their order.
-
-        Parameters
-        ----------
-        batch
-            At least one row, none of them beyond its individual's limit.
-        """
+    def release(self, batch: CodedBatch) -> NeighbourRelease:
+        """Return what becomes of a window of at least one row, none of them beyond its individual's limit."""
         first, now = self._engine.position(SOURCE), self._clock.monotonic()
         numbered = replace(batch, offsets=np.arange(first, first + len(batch)), rejects=Rejects.of([]))
         self._engine.add(numbered, now)
@@ -44,4 +57,11 @@ class NeighbourWindows(Anonymization):
         assert window is not None  # noqa: S101 - it has rows
         window, shuffle = self._drawn(window)
         release = self._closer.release(window, shuffle)
-        return release, batch.individuals[window.offsets[release.order] - first]
+        rows = window.offsets - first
+        left = np.flatnonzero(release.class_of_row == SUPPRESSED)
+        return NeighbourRelease(release, batch.individuals[rows[release.order]], batch.take(rows[left]))
+
+
+def without(release: Release, missing: Mapping[str, int]) -> Release:
+    """Return a release without the rows that it suppresses, which lack so many values of each attribute."""
+    return replace(release, suppressed={}, missing=Counter(release.missing) - Counter(missing))

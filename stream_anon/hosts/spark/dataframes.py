@@ -15,7 +15,7 @@ from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, Refused
 from stream_anon.files.incoming import IncomingReader
-from stream_anon.files.neighbours.ranges import Ranges
+from stream_anon.files.neighbours.ranges import LineRanges
 from stream_anon.files.whole_table import takes_neighbours
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease, keep
 from stream_anon.hosts.spark.columns import declared
@@ -91,7 +91,7 @@ def release_dataframe(
         # 2. Each range or group is made by a task that came to its end, because what tasks say is collected.
         if groups > 1 and judged and not by_chance and takes_neighbours(policy, keyed=key is not None):
             count = 1
-            ranges = Ranges.of(policy, sample, groups)
+            ranges = LineRanges.of(policy, sample, groups)
             releases.release(part_name(0), joined_ranges(read, policy, ranges, making / "ranges", accepted))
         else:
             count = groups

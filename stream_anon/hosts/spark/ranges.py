@@ -27,20 +27,20 @@ from pyspark.sql.types import LongType
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError
 from stream_anon.files.incoming import Incoming
-from stream_anon.files.neighbours.ranges import JoinedRanges, RangeFolder, Ranges
+from stream_anon.files.neighbours.ranges import JoinedRanges, LineRanges, RangeFolder
 from stream_anon.formats.tables.format_names import Format, as_written
 from stream_anon.hosts.release_folder import move
 from stream_anon.hosts.spark.columns import numbered, task_number
+from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.keys import keyed_by
-from stream_anon.microdata.one_table import whole
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _RANGE, _PERSON, _OVER = "range", "person", "over"
 
 
 def joined_ranges(
-    read: Any, policy: Policy, ranges: Ranges, folder: Path, accepted: Collection[Condition]
+    read: Any, policy: Policy, ranges: LineRanges, folder: Path, accepted: Collection[Condition]
 ) -> JoinedRanges:
     """Release each range of a DataFrame, and return what joins them.
 
@@ -68,7 +68,7 @@ def joined_ranges(
     return JoinedRanges(policy, [RangeFolder(each) for each in folders], count, accepted)
 
 
-def _placed(read: Any, policy: Policy, ranges: Ranges, key: tuple[int, int], salt: str) -> Any:
+def _placed(read: Any, policy: Policy, ranges: LineRanges, key: tuple[int, int], salt: str) -> Any:
     """Return rows with their range, and with whether they are beyond their person's limit.
 
     Which rows are does not depend on which came first, but on a salted hash of them. So does the range of a reject.
@@ -117,7 +117,7 @@ class _PlacingTask:
 
     policy: Policy
     names: list[str]
-    ranges: Ranges
+    ranges: LineRanges
     key: tuple[int, int]
 
     def __call__(self, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -154,7 +154,7 @@ class _RangeTask:
     folder: Path
     policy: Policy
     names: list[str]
-    ranges: Ranges
+    ranges: LineRanges
     key: tuple[int, int]
 
     def __call__(self, pieces: Iterator[Any]) -> Iterator[Any]:

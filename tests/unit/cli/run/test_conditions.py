@@ -171,6 +171,9 @@ def test_check_counts_all_records_of_a_file_and_forecasts_the_first_ones(
     assert (sample["records"], sample["fit"], sample["individuals"]) == (12_000, 11_999, 11_999)
     assert [(each["reason"], each["records"]) for each in sample["rejects"]] == [("out-of-range", 1)]
     assert 0 < sample["forecast"]["records"] < 12_000
+    assert sample["forecast"]["windows"] == 1  # as `anonymize` has it, however few `window.max_records` are
+    assert run(monkeypatch, "check", "-c", policy, "--input", source) == 0
+    assert "one, the whole table: the first" in capsys.readouterr().out
 
 
 def test_check_of_a_csv_file_tells_ids_that_differ_in_their_spelling(

@@ -23,11 +23,11 @@ from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
 from stream_anon.files.job import FileJob, FileReport
-from stream_anon.files.neighbours import large_table
+from stream_anon.files.neighbours import large_table, table_on_disk
 from stream_anon.files.neighbours.large_table import LargeTable, rows_that_fit
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.one_table import whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import audit_files
@@ -35,7 +35,7 @@ from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 from tests.support.effort import examples
 from tests.support.open_files import open_below
-from tests.support.policies import people, write_json_lines, write_policy
+from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
 
 KEY = DrawsKey(b"a key that nobody else has")
 
@@ -132,6 +132,26 @@ def test_a_table_in_windows_passes_the_audit_and_loses_hardly_more_than_in_one(
     assert one.gcp is not None
     assert several.gcp is not None
     assert several.gcp < 1.25 * one.gcp
+
+
+def test_rows_that_find_no_class_at_the_end_of_a_window_find_one_in_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attributes = {**PEOPLE["attributes"], "age": {**PEOPLE["attributes"]["age"], "max_level": 3}}
+    policy = load_policy(write_policy(tmp_path, attributes=attributes))
+    records = [{**one, "age": None if place % 9 == 0 else one["age"]} for place, one in enumerate(numbered(1200))]
+    suppressed = []
+    for most in (table_on_disk._MOST_LEFT, 0):
+        monkeypatch.setattr(table_on_disk, "_MOST_LEFT", most)
+        certified, found = released(policy, records, fit=200)
+        release = certified.release
+        suppressed.append(sum(release.suppressed.values()))
+        assert len(found) == release.released == 1200 - suppressed[-1]
+        assert len({one["visits"] for one in found}) == len(found)
+        assert release.missing == {"age": 134}  # each once, however often it was handed on
+        assert release.records_in == 1200
+        assert min(release.classes.individuals) >= 3
+    assert 0 <= suppressed[0] < suppressed[1]
 
 
 def test_a_table_of_which_too_many_records_are_suppressed_is_suppressed(
@@ -282,7 +302,7 @@ def test_a_table_of_too_few_people_releases_nobody(policy: Policy) -> None:
 _KILLED = """
 import os, signal, sys
 from stream_anon.cli import main
-from stream_anon.files.neighbours import large_table
+from stream_anon.files.neighbours import large_table, table_on_disk
 from stream_anon.files.neighbours.pieces import Pieces
 large_table.rows_that_fit = lambda *_: 40
 large_table._ENOUGH = 1

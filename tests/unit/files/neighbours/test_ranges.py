@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
 from stream_anon.files.neighbours import ranges as module
 from stream_anon.files.neighbours.large_table import line_of
-from stream_anon.files.neighbours.ranges import JoinedRanges, RangeFolder, Ranges
+from stream_anon.files.neighbours.ranges import JoinedRanges, LineRanges, RangeFolder
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.one_table import whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.policy_file import load_policy
 from tests.support.effort import examples
@@ -53,7 +53,7 @@ def test_every_range_has_many_individuals_of_the_sample_and_equal_rows_are_in_on
 ) -> None:
     records = [{**record, "age": record["age"] // alike * alike} for record in people(count, seed, each)]
     batch = coded(policy, records)
-    ranges = Ranges.of(policy, batch, most)
+    ranges = LineRanges.of(policy, batch, most)
     found = ranges.finder(policy)(batch)
     assert 1 <= len(ranges) <= most
     assert found.min() >= 0
@@ -70,7 +70,7 @@ def in_ranges(
 ) -> tuple[JoinedRanges, CertifiedRelease, list[dict[str, Any]]]:
     """Return the release of a table in ranges, and its records in their order."""
     fit = [record for record in records if record["home"]["city"] != "Atlantis"]
-    ranges = Ranges.of(policy, coded(policy, fit), most)
+    ranges = LineRanges.of(policy, coded(policy, fit), most)
     assert len(ranges) == most
     find, folders = ranges.finder(policy), []
     where = iter(find(coded(policy, fit)).tolist())

@@ -6,6 +6,7 @@ import pytest
 
 from stream_anon.engine.window import SealedWindow
 from stream_anon.service.closing import bounding
+from stream_anon.service.intake import input_reader
 from stream_anon.service.events import RecordsConsumed, WindowProgress, WindowPublished, WindowsBounded
 from tests.support.driver import Driver, people
 
@@ -50,9 +51,9 @@ async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
         assert [event.reason for event in driver.told(WindowsBounded)] == ["begun"]
 
 
-async def test_with_windows_bounded_by_memory_no_third_one_fills() -> None:
+async def test_with_windows_bounded_by_memory_no_third_one_fills(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_reader, "MOST_POLLED", 20)  # records that come at once
     async with Driver(window=AUTO | {"max_memory": "4KB"}) as driver:
-        driver.worker._reader._most = 20  # records that come at once
         driver.sink.gate.clear()
         driver.send(people(400))
         await driver.settle()
