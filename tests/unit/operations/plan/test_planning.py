@@ -156,6 +156,17 @@ def test_every_combination_is_tried_and_sizes_are_halved_down_to_k() -> None:
         PlanChoices(range(2, 1_010)).settings(policy)
 
 
+def test_where_nobody_has_chosen_a_number_of_records_delays_are_halved() -> None:
+    policy = small_policy(3)
+    auto = replace(policy, window=replace(policy.window, max_records=1_000_000, auto=True))
+    found = PlanChoices().settings(auto)
+    assert [(setting.max_records, setting.max_delay) for setting in found] == [
+        (1_000_000, delay) for delay in (0.625, 1.25, 2.5, 5.0, 10.0)
+    ]
+    assert [setting.max_records for setting in PlanChoices(max_records=(50,)).settings(auto)] == [50]
+    assert with_setting(auto, Setting(3, None, "k-forest", 1_000_000, 5.0), 0).window.max_records == 10_000
+
+
 def _trial(delay: float, suppressed: float, loss: float, k: int = 2, most: int = 10) -> Trial:
     figures = Figures(3, 100, delay / 2, delay, delay, suppressed, loss, k)
     return Trial(Setting(k, None, "forest", most, 1.0), figures)

@@ -176,7 +176,7 @@ def test_another_engine_is_seen_where_the_policy_document_is_gone(tmp_path: Path
 
 
 def test_smaller_windows_show_though_they_have_the_digest_of_those_that_memory_bounds(tmp_path: Path) -> None:
-    compared = {"sensitive": {"illness": {"t_closeness": 0.3}}}
+    compared = {"sensitive": {"illness": {"t_closeness": {"t": 0.3, "distance": "equal"}}}}
     auto = load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": "auto"}))
     chosen = load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": 10_000}))
     assert auto.digest == chosen.digest
