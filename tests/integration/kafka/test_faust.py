@@ -82,8 +82,11 @@ async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: S
     "point", ["closing.9", *(pytest.param(other, marks=pytest.mark.soak) for other in ("closing.7", "closing.10"))]
 )
 async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(stage: Stage, point: str) -> None:
-    await produce(stage, make_records(1200, 3))
+    records = make_records(1200, 3)
+    await produce(stage, records[:200])
     with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:
+        await first.wait_for("window-published", within=90)
+        await produce(stage, records[200:])
         assert await first.ended(90) == -signal.SIGKILL
     with FaustProcess(stage.config()):
         check_published(await wait_until_accounted(stage, 1200, 90), 1200)
