@@ -33,6 +33,7 @@ from stream_anon.windowing.limits import is_mature
 from stream_anon.windowing.loss_law import WindowLoss
 
 POLL_SECONDS = 0.2
+GATHERING_SECONDS = 0.01  # windows wait for no more than what is at hand
 # A stop may take ten seconds. These are part of them, beside cancelling a publication and ending the process.
 FINISH_WITHIN = 6.0
 DRAIN_WITHIN = 60.0  # a drain waits for a broker too
@@ -155,11 +156,12 @@ class Worker:
         self._ahead.look()
 
     def _how_long(self) -> float:
-        """Return how long the loop may wait: at most until the open window's deadline."""
+        """Return how long the loop may wait: at most until the open window's deadline; windows gather briefly."""
         due = self._engine.deadline
-        if due is None or self._queue.full:
+        if self._queue.full:
             return POLL_SECONDS
-        return min(max(due - self._clock.monotonic(), 0.0), POLL_SECONDS)
+        most = GATHERING_SECONDS if self._queue.gathers else POLL_SECONDS
+        return most if due is None else min(max(due - self._clock.monotonic(), 0.0), most)
 
     def _collect(self) -> None:
         """Take note of how a publication has ended; close all sources if a window was not published.

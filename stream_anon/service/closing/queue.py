@@ -171,14 +171,16 @@ class ClosingQueue:
         `behind` says that more records are at hand. Then small windows gather for a moment: each transaction costs
         as much as hundreds of records, and what waits in the broker waits the shorter.
         """
-        if self._publishing is None and self._waiting and not (behind and self._gathers):
+        if self._publishing is None and self._waiting and not (behind and self.gathers):
             self._running = self._next_bundle()
             publishing = self._steps.publish(self._running, self._stop, self._out, self._chain.rewritten)
             self._publishing = asyncio.create_task(publishing)
 
     @property
-    def _gathers(self) -> bool:
-        """Return whether the windows that wait should wait for more."""
+    def gathers(self) -> bool:
+        """Return whether windows wait that may wait for more of them: nothing is being published."""
+        if self._publishing is not None or not self._waiting:
+            return False
         if self._is_laden and (len(self._waiting) == 1 or not self._unclosed):
             return False
         return self._clock.monotonic() - self._waiting[0].since < GATHER_WITHIN

@@ -72,7 +72,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """Seconds that closing and publishing one window took, by stage."""
+    """Seconds that closing and publishing one window took, by stage; of a shared transaction, its share."""
 
     release: float  # partition, generalization and gate
     encode: float

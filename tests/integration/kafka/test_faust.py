@@ -82,8 +82,11 @@ async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: S
     "point", ["closing.9", *(pytest.param(other, marks=pytest.mark.soak) for other in ("closing.7", "closing.10"))]
 )
 async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(stage: Stage, point: str) -> None:
-    await produce(stage, make_records(1200, 3))
+    records = make_records(1200, 3)
+    await produce(stage, records[:200])
     with FaustProcess(stage.config(kafka={"fault": f"{point}:kill@2"})) as first:
+        await first.wait_for("window-published", within=90)
+        await produce(stage, records[200:])
         assert await first.ended(90) == -signal.SIGKILL
     with FaustProcess(stage.config()):
         check_published(await wait_until_accounted(stage, 1200, 90), 1200)
@@ -95,9 +98,11 @@ async def test_app_killed_in_a_transaction_neither_loses_nor_repeats_its_window(
 @pytest.mark.soak
 async def test_app_stopped_beyond_its_session_publishes_nothing_twice(stage: Stage) -> None:
     # It wakes before the fence, holding a window that its successor has read again: it must be turned away.
-    await produce(stage, make_records(1200, 4))
+    records = make_records(1200, 4)
+    await produce(stage, records[:200])
     with FaustProcess(stage.config(kafka={"fault": "closing.8:stop@2"})) as zombie:
         await zombie.wait_for("window-published", within=90)
+        await produce(stage, records[200:])
         await asyncio.sleep(0.5)
         with FaustProcess(stage.config()) as successor:
             check_published(await wait_until_accounted(stage, 1200, 90), 1200)
@@ -125,9 +130,11 @@ async def test_apps_that_come_and_go_publish_every_record_once(stage: Stage) -> 
 @pytest.mark.soak
 async def test_at_least_once_is_called_at_least_once(stage: Stage) -> None:
     # All records of the second window are out, its offsets are not committed: they leave a second time.
-    await produce(stage, make_records(1200, 9))
-    weaker = {"delivery": "at-least-once"}
+    records, weaker = make_records(1200, 9), {"delivery": "at-least-once"}
+    await produce(stage, records[:200])
     with FaustProcess(stage.config(kafka={**weaker, "fault": "closing.8:kill@2"})) as first:
+        await first.wait_for("window-published", within=90)
+        await produce(stage, records[200:])
         assert await first.ended(90) == -signal.SIGKILL
         assert first.said("at-least-once"), "no warning at the start"
     with FaustProcess(stage.config(kafka=weaker)) as second:

@@ -50,9 +50,11 @@ async def test_one_worker_loses_repeats_and_exposes_no_record(stage: Stage, seed
 async def test_worker_killed_in_a_transaction_neither_loses_nor_repeats_its_window(stage: Stage, seed: int) -> None:
     # Between settle and offsets, between offsets and commit, after the commit, before anything was sent.
     point = ("closing.9", "closing.7", "closing.10", "closing.5")[seed % 4]
-    await produce(stage, make_records(1500, seed), seed=seed)
     broken = stage.config(kafka={"fault": f"{point}:kill@{2 + seed % 3}"})
     with WorkerProcess(broken) as first:
+        await first.wait_for("ready")
+        # Slowly, so that windows do not gather for one transaction.
+        await produce(stage, make_records(1500, seed), rate=750, seed=seed)
         assert await first.ended(40) == -signal.SIGKILL
     with WorkerProcess(stage.config()):
         check_published(await wait_until_accounted(stage, 1500), 1500)
@@ -94,9 +96,11 @@ async def test_joining_and_leaving_workers_publish_every_record_once(stage: Stag
 async def test_worker_stopped_beyond_its_session_publishes_nothing_twice(stage: Stage, seed: int) -> None:
     # It wakes before the fence, holding a window that its successor has read again: it must be turned away.
     point = ("closing.8", "closing.4")[seed % 2]
-    await produce(stage, make_records(1500, seed), seed=seed)
+    records = make_records(1500, seed)
+    await produce(stage, records[:300], seed=seed)
     with WorkerProcess(stage.config(kafka={"fault": f"{point}:stop@2"})) as zombie:
         await zombie.wait_for("window-published")
+        await produce(stage, records[300:], seed=seed)
         await asyncio.sleep(0.5)
         with WorkerProcess(stage.config()) as successor:
             # The zombie's transaction is open until its own timeout.

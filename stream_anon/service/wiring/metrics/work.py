@@ -22,8 +22,8 @@ class WorkMetrics:
                 ("close", "Partitioning, generalizing and checking a window."),
                 ("gate", "The gate's part of closing a window."),
                 ("encode", "Writing a window's records, certificate and dead letters."),
-                ("publish", "A window's transaction, repeated attempts included."),
-                ("commit", "Offsets, fence and commit of a transaction."),
+                ("publish", "A window's share of its transaction, repeated attempts included."),
+                ("commit", "Its share of offsets, fence and commit."),
                 ("takeover", "From an assignment of partitions until their records are taken."),
                 ("audit", "Auditing a published window again, beside the work."),
             )
