@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines.castle import union_loss
 from benchmarks.baselines.linear_bound import Rows
+from stream_anon.clustering.array_copying import copy_to
+from stream_anon.clustering.forest.refining.split import sort_places
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
@@ -24,6 +26,18 @@ _STEPS = 1_000  # for each row, from hot to cold
 _HEATS = 0.1, 0.2, 0.05  # times k, what a step may lose at first; one after the other
 _COLD = 0.01
 _CUTS = 0.02  # of all steps
+_MANY = 1 << 30
+
+
+@kernel
+def _drawn(state: NDArray[np.int64], below: int) -> int:
+    """Return a number from 0 to `below` by xorshift (Marsaglia 2003): numba's own take long to compile."""
+    x = state[0]
+    x ^= x << 13
+    x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
+    x ^= x << 17
+    state[0] = x
+    return ((x >> 20) & 0xFFFFFFFF) % below
 
 
 @kernel
@@ -39,21 +53,25 @@ def _loss(codes: NDArray[np.int32], rows: NDArray[np.int64], model: CostModel) -
 
 
 @kernel
-def _cut_at_random(codes: NDArray[np.int32], pool: NDArray[np.int64], k: int, draws: np.random.Generator) -> int:
+def _cut_at_random(codes: NDArray[np.int32], pool: NDArray[np.int64], k: int, state: NDArray[np.int64]) -> int:
     """Sort pooled rows along an attribute and return a place that leaves k on both sides, 0 if there is none."""
     m = len(pool)
     if m < 2 * k:
         return 0
-    j = draws.integers(0, codes.shape[1])
+    j = _drawn(state, codes.shape[1])
     keys = np.empty(m)
     for i in range(m):
-        keys[i] = codes[pool[i], j] + 0.5 * draws.random()
-    pool[:] = pool[np.argsort(keys)]
-    return k + int(draws.integers(0, m - 2 * k + 1))
+        keys[i] = codes[pool[i], j] + 0.5 * _drawn(state, _MANY) / _MANY
+    places = np.empty(m, np.int64)
+    sort_places(keys, places)
+    before = pool.copy()
+    for i in range(m):
+        pool[i] = before[places[i]]
+    return k + _drawn(state, m - 2 * k + 1)
 
 
 @kernel
-def _give_or_exchange(pool: NDArray[np.int64], border: int, k: int, row: int, draws: np.random.Generator) -> int:
+def _give_or_exchange(pool: NDArray[np.int64], border: int, k: int, row: int, state: NDArray[np.int64]) -> int:
     """Let a row of the first class go if more than k are in it, else exchange it; return where that class ends."""
     place = 0
     while pool[place] != row:
@@ -61,7 +79,7 @@ def _give_or_exchange(pool: NDArray[np.int64], border: int, k: int, row: int, dr
     if border > k:
         pool[place], pool[border - 1] = pool[border - 1], pool[place]
         return border - 1
-    other = border + draws.integers(0, len(pool) - border)
+    other = border + _drawn(state, len(pool) - border)
     pool[place], pool[other] = pool[other], pool[place]
     return border
 
@@ -74,7 +92,7 @@ def _anneal(
     k: int,
     model: CostModel,
     heat: float,
-    draws: np.random.Generator,
+    state: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the best class int64[n] of each row that was met on the way from `owner`; near int64[n, m]."""
     n, count, most = len(codes), len(codes) // k + 1, 4 * k
@@ -91,39 +109,39 @@ def _anneal(
     now = least = loss.sum()
     pool = np.empty(2 * most, np.int64)
     for step in range(_STEPS * n):
-        row = draws.integers(0, n)
+        row = _drawn(state, n)
         one = owner[row]
-        two = owner[near[row, draws.integers(0, near.shape[1])]]
+        two = owner[near[row, _drawn(state, near.shape[1])]]
         large = size[one] >= 2 * k
-        if large and size.min() == 0:
-            two = np.argmin(size)
+        for c in range(count if large else 0):
+            two = c if size[c] == 0 else two
         m = size[one] + size[two]
         if one == two or m > 2 * most:
             continue
-        pool[: size[one]] = members[one, : size[one]]
-        pool[size[one] : m] = members[two, : size[two]]
-        if large or draws.random() < _CUTS:
-            border = _cut_at_random(codes, pool[:m], k, draws)
+        copy_to(pool, members[one, : size[one]])
+        copy_to(pool[size[one] :], members[two, : size[two]])
+        if large or _drawn(state, _MANY) < _CUTS * _MANY:
+            border = _cut_at_random(codes, pool[:m], k, state)
         else:
-            border = _give_or_exchange(pool[:m], size[one], k, row, draws)
+            border = _give_or_exchange(pool[:m], size[one], k, row, state)
         if border == 0 or max(border, m - border) > most:
             continue
         first = _loss(codes, pool[:border], model)
         second = _loss(codes, pool[border:m], model)
         growth = first + second - loss[one] - loss[two]
         warmth = heat * (_COLD / heat) ** (step / (_STEPS * n))
-        if growth > 0 and draws.random() >= np.exp(-growth / warmth):
+        if growth > 0 and _drawn(state, _MANY) >= _MANY * np.exp(-growth / warmth):
             continue
         size[one], size[two] = border, m - border
         loss[one], loss[two] = first, second
-        members[one, :border] = pool[:border]
-        members[two, : m - border] = pool[border:m]
-        owner[pool[:border]] = one
-        owner[pool[border:m]] = two
+        copy_to(members[one], pool[:border])
+        copy_to(members[two], pool[border:m])
+        for i in range(m):
+            owner[pool[i]] = one if i < border else two
         now += growth
         if now < least - 1e-9:
             least = now
-            best[:] = owner
+            copy_to(best, owner)
     return best
 
 
@@ -134,7 +152,7 @@ def annealed(
 
     It ends after the cooling in which so many seconds are over.
     """
-    draws, n = np.random.default_rng(seed), len(codes)
+    state, n = np.random.default_rng(seed).integers(1, 2**62, 1), len(codes)
     most = min(4 * k, n - 1)
     near = np.array(
         [np.argsort(union_loss(codes, codes, row, row, model), kind="stable")[1 : most + 1] for row in codes]
@@ -144,7 +162,7 @@ def annealed(
         owner[rows] = c
     ends = monotonic() + seconds
     for heat in cycle(_HEATS):
-        owner = _anneal(codes, owner, near, k, model, heat * k, draws)
+        owner = _anneal(codes, owner, near, k, model, heat * k, state)
         if monotonic() >= ends:
             break
     return [np.flatnonzero(owner == c) for c in np.unique(owner)]
