@@ -37,7 +37,7 @@ def _drawn(state: NDArray[np.int64], below: int) -> int:
     x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
     x ^= x << 17
     state[0] = x
-    return ((x >> 20) & 0xFFFFFFFF) % below
+    return int(((x >> 20) & 0xFFFFFFFF) % below)
 
 
 @kernel
