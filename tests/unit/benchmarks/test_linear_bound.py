@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from benchmarks.baselines.annealed import annealed
 from benchmarks.baselines.best_known import best_known
 from benchmarks.baselines.linear_bound import linear_bound, window_of
 from benchmarks.optimum import KINDS, least_loss, window
@@ -46,6 +47,21 @@ def test_the_best_known_partition_is_one_and_loses_no_more_than_that_it_began_wi
     assert sorted(np.concatenate(found).tolist()) == list(range(12))
     assert min(map(len, found)) >= k
     assert optimum - 1e-6 <= rows.loss(found) <= rows.loss(start) + 1e-9
+
+
+@pytest.mark.parametrize("kind", ONE_RANGE)
+def test_annealing_comes_near_the_optimum_and_never_loses_more_than_where_it_began(kind: str) -> None:
+    k = 3
+    table = window(kind, np.random.default_rng(1), 12)
+    model = cost_model(table.attributes)
+    codes = np.ascontiguousarray(table.rows.codes.T)
+    order, rows = window_of(table, k)
+    start = [np.arange(low, high) for low, high in pairwise((0, 3, 6, 12))]
+    found = annealed(codes[order], start, k, model, seconds=0.0)
+    assert sorted(np.concatenate(found).tolist()) == list(range(12))
+    assert min(map(len, found)) >= k
+    optimum = least_loss(codes, model, k)
+    assert optimum - 1e-6 <= rows.loss(found) <= min(rows.loss(start), 1.05 * optimum) + 1e-6
 
 
 def test_two_tight_ranges_and_people_with_several_rows_are_refused() -> None:
