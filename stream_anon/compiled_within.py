@@ -103,7 +103,17 @@ class _InnerFiles(CompileResultCacheImpl):
         )
 
 
-class _InnerCache(FunctionCache):
+class _Cache(FunctionCache):
+    def load_overload(self, sig: tuple[Any, ...], target_context: Any) -> Any:
+        """Return what is kept for the types; None if the file is not of them.
+
+        Two processes that compile one kernel at one time for different types may take the same name for both files.
+        """
+        found: Any = super().load_overload(sig, target_context)
+        return found if found is not None and found.signature.args == tuple(sig) else None
+
+
+class _InnerCache(_Cache):
     _impl_class = _InnerFiles
 
 
@@ -159,7 +169,7 @@ class Kernel(CPUDispatcher):
 
     def enable_caching(self) -> None:
         """Keep both sides on disk."""
-        super().enable_caching()
+        self._cache = _Cache(self.py_func)
         self.inner.enable_caching()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

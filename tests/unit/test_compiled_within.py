@@ -110,6 +110,20 @@ def test_a_piece_is_found_on_disk_by_another_kernel_and_a_kernel_needs_none_of_i
     assert names == ["at"]
 
 
+@pytest.mark.parametrize("files", ["pieces.item-*.inner.*.nbc", "pieces.at-*.nbc"])
+def test_a_file_that_holds_code_for_other_types_is_not_taken(tmp_path: Path, files: str) -> None:
+    """As after two processes that wrote it at one time: numba looks into the index alone."""
+    made = pieces(tmp_path)
+    assert (made.at(NUMBERS, 1), made.at(NUMBERS + 0.5, 1)) == (12, 12.5)
+    one, other = (path for path in tmp_path.rglob(files))
+    kept = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(kept)
+    made = pieces(tmp_path)
+    assert (made.at(NUMBERS, 1), made.at(NUMBERS + 0.5, 1)) == (12, 12.5)
+    assert (made.sum_of(NUMBERS, 1), made.sum_of(NUMBERS + 0.5, 1)) == (10, 10.5)
+
+
 def test_what_a_piece_raises_comes_out_of_the_kernel_fresh_and_from_disk(tmp_path: Path) -> None:
     for _ in ("fresh", "from disk"):
         made = pieces(tmp_path, detail=", place")
