@@ -83,7 +83,7 @@ async def _work(settings: Settings, policy: Policy, workers: int, number: int, d
                     permit_of,
                     reporter.warm.set,
                     orders=orders,
-                    sharing=workers,
+                    workers=workers,
                 )
             except Exception:
                 log.exception(LogLine.FAILED)

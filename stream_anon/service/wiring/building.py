@@ -70,12 +70,12 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     stop: asyncio.Event,
     ask: AskPermit,
     source: Source | None = None,
-    sharing: int = 1,
+    workers: int = 1,
 ) -> Worker:
     """Return a worker between two topics of a real broker; without a `source` it joins the group itself.
 
     Certificates were checked before the service began. From here on, the worker waits for one that cannot be
-    loaded. `sharing` workers share the memory that this process may use.
+    loaded. `workers` workers share the memory that this process may use.
     """
     kafka = kafka_of(settings)
     formats = formats_of(kafka)
@@ -117,7 +117,7 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
         prepare=prepare,
         throttled=lambda: connection.throttling.seconds,
         busy=busy,
-        sharing=sharing,
+        workers=workers,
     )
     return worker
 
@@ -186,7 +186,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     throttled: Callable[[], float] = lambda: 0.0,
     formats: RecordFormats | None = None,
     busy: BusyTime | None = None,
-    sharing: int = 1,
+    workers: int = 1,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 
@@ -229,7 +229,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     bounding = Bounding(
         engine,
         policy,
-        _memory(settings.window, sharing),
+        _memory(settings.window, workers),
         SETTLE * kafka.transaction_timeout,
         free_memory,
         tell,
@@ -282,11 +282,11 @@ def assemble(  # noqa: PLR0913 - a part an argument
     return Worker(parts, stop)
 
 
-def _memory(window: WindowSettings, sharing: int) -> float:
+def _memory(window: WindowSettings, workers: int) -> float:
     """Return the bytes that a window may hold: its share of what is free now, unless the settings say."""
     if window.memory is not None:
         return window.memory
-    return min(MOST_MEMORY, free_memory() / (PARTS * sharing)) if window.max_records == "auto" else math.inf
+    return min(MOST_MEMORY, free_memory() / (PARTS * workers)) if window.max_records == "auto" else math.inf
 
 
 def _drawn_anew(window: SealedWindow) -> DrawnWindow:

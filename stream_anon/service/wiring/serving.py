@@ -146,11 +146,11 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
     source: Source | None = None,
     beside: Beside | None = None,
     orders: Orders | None = None,
-    sharing: int = 1,
+    workers: int = 1,
 ) -> None:
     """Be a worker until `stop` is set; `warm` is called once all kernels are compiled, and `ask` then.
 
-    The caller has checked that the options of a connection can be built. `sharing` workers share the memory that
+    The caller has checked that the options of a connection can be built. `workers` workers share the memory that
     this process may use.
     """
     tell(started(settings, policy, beside))
@@ -168,7 +168,7 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
             return
         warm()
         if beside is None:
-            worker = build_worker(settings, policy, clock, tell, stop, ask, source, sharing)
+            worker = build_worker(settings, policy, clock, tell, stop, ask, source, workers)
         else:
             worker = build_shadow(settings, policy, clock, tell, stop, beside)
         worker.obey(orders)

@@ -6,8 +6,8 @@ import pytest
 
 from stream_anon.engine.window import SealedWindow
 from stream_anon.service.closing import bounding
-from stream_anon.service.intake import input_reader
 from stream_anon.service.events import RecordsConsumed, WindowProgress, WindowPublished, WindowsBounded
+from stream_anon.service.intake import input_reader
 from tests.support.driver import Driver, people
 
 AUTO = {"max_records": "auto", "max_delay": 10}
