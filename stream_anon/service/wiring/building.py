@@ -75,7 +75,7 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     """Return a worker between two topics of a real broker; without a `source` it joins the group itself.
 
     Certificates were checked before the service began. From here on, the worker waits for one that cannot be
-    loaded. `workers` workers share the memory that this process may use.
+    loaded. `workers` processes share the memory that this process may use.
     """
     kafka = kafka_of(settings)
     formats = formats_of(kafka)

@@ -150,7 +150,7 @@ async def work(  # noqa: PLR0913, PLR0917 - a part an argument
 ) -> None:
     """Be a worker until `stop` is set; `warm` is called once all kernels are compiled, and `ask` then.
 
-    The caller has checked that the options of a connection can be built. `workers` workers share the memory that
+    The caller has checked that the options of a connection can be built. `workers` processes share the memory that
     this process may use.
     """
     tell(started(settings, policy, beside))
