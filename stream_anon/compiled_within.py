@@ -114,7 +114,7 @@ class _Cache(FunctionCache):
 
 
 class _InnerCache(_Cache):
-    _impl_class = _InnerFiles
+    _impl_class: Any = _InnerFiles
 
 
 class InnerKernel(CPUDispatcher):
