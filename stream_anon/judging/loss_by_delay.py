@@ -67,6 +67,6 @@ def loss_by_delay(
     law = LossLaw.fit(seen)
     records = max(1, min(round(rate * limits.max_delay), limits.max_records))
     loss = law.loss(records)
-    asked = target or limits.target_loss or min((math.floor(loss / _STEP) + 1) * _STEP, 1.0)
+    asked = target or limits.target_loss or min(round((math.floor(loss / _STEP) + 1) * _STEP, 2), 1.0)
     seconds = law.records(asked) / rate
     return LossByDelay(rate, limits.max_delay, records, loss, asked, seconds, max(n for n, _ in seen))
