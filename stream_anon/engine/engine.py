@@ -252,6 +252,11 @@ class Engine:
         return self._window.timer.room(self._window.admitted, self._window.held)
 
     @property
+    def size(self) -> int:
+        """Return at how many records the open window closes, unless its age or memory closes it before."""
+        return self._window.timer.room(0)
+
+    @property
     def open_window(self) -> OpenWindow:
         """Return count and age of the open window."""
         return OpenWindow(self._window.read, self._window.oldest)

@@ -53,7 +53,6 @@ class Reader:
         self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
         self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
         self._readings = WaitingReadings()
-        self._window = parts.policy.window.max_records
         self._is_behind = False
         self._probe: asyncio.Task[BrokerError | None] | None = None
         self._probed = parts.clock.monotonic()
@@ -147,7 +146,8 @@ class Reader:
         membership.
         """
         try:
-            most = min(max(self._window, min(MOST_FILLED * self._window, room // 2)), MOST_POLLED)
+            size = self._parts.engine.size
+            most = min(max(size, min(MOST_FILLED * size, room // 2)), MOST_POLLED)
             polled = await self._source.poll(wait, most)
         except (BrokerError, DeadClient):
             self._doubts, self._is_behind = POLLS_TO_TRUST, False
