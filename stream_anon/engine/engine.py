@@ -5,7 +5,6 @@ It reads no clock, does no I/O and knows nothing of Kafka: a source is a small i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
@@ -18,12 +17,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.bounds import WindowBound
-from stream_anon.windowing.limits import WindowTimer
-
-LEAST_REJECTS = 100_000
-MOST_REJECTS = 1_000_000  # where nobody has chosen `max_records`: a dead letter of each is written
-MOST_LOSSES = 1_000  # a certificate names each
-MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
+from stream_anon.windowing.limits import WindowTimer, takes_more
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +235,7 @@ class Engine:
     @property
     def room(self) -> bool:
         """Return False while so many dead letters, ignored records or losses wait that no more may be read."""
-        limits = self._policy.window
-        many = max(LEAST_REJECTS, min(4 * limits.max_records, MOST_REJECTS if limits.auto else math.inf))
-        within = self._window.rejected < many and self._window.ignored < max(MOST_IGNORED, many)
-        return within and self._window.losses < MOST_LOSSES
+        return takes_more(self._policy.window, self._window.rejected, self._window.ignored, self._window.losses)
 
     @property
     def space(self) -> int:

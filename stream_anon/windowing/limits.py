@@ -25,6 +25,10 @@ from stream_anon.microdata.policy import WindowLimits
 from stream_anon.windowing.bounds import WindowBound
 
 LEAST_AGE = 0.9
+LEAST_REJECTS = 100_000
+MOST_REJECTS = 1_000_000  # where nobody has chosen `max_records`: a dead letter of each is written
+MOST_LOSSES = 1_000  # a certificate names each
+MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +105,9 @@ def is_mature(oldest: float, now: float, limits: WindowLimits) -> bool:
     A younger one is abandoned and read again by the next owner, so that restarts cannot starve the output.
     """
     return now - oldest >= limits.max_delay / 2
+
+
+def takes_more(limits: WindowLimits, rejected: int, ignored: int, losses: int) -> bool:
+    """Return False while so many dead letters, ignored records or losses wait that no more may be read."""
+    many = max(LEAST_REJECTS, min(4 * limits.max_records, MOST_REJECTS if limits.auto else math.inf))
+    return rejected < many and ignored < max(MOST_IGNORED, many) and losses < MOST_LOSSES

@@ -236,7 +236,7 @@ def test_a_held_window_that_has_company_in_time_waits_no_longer_than_others() ->
 def test_a_held_window_without_room_for_rejects_is_sealed_and_makes_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("stream_anon.engine.engine.LEAST_REJECTS", 5)
+    monkeypatch.setattr("stream_anon.windowing.limits.LEAST_REJECTS", 5)
     policy = small_policy(shortfall=Shortfall.HOLD)
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [0], people=[1]), 1.0)
@@ -251,8 +251,8 @@ def test_a_held_window_without_room_for_rejects_is_sealed_and_makes_room(
 
 def test_ignored_records_stop_no_reading_where_as_many_dead_letters_would(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that is emptied must not hold up what comes behind."""
-    monkeypatch.setattr("stream_anon.engine.engine.LEAST_REJECTS", 5)
-    monkeypatch.setattr("stream_anon.engine.engine.MOST_IGNORED", 300)
+    monkeypatch.setattr("stream_anon.windowing.limits.LEAST_REJECTS", 5)
+    monkeypatch.setattr("stream_anon.windowing.limits.MOST_IGNORED", 300)
     policy = small_policy(shortfall=Shortfall.HOLD)
     engine = _engine(policy)
     deletions = batch_of(policy, 0, [], rejected=range(299))
