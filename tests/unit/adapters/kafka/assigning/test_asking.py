@@ -35,7 +35,9 @@ def test_an_overloaded_member_asks_at_once_if_load_never_changed_the_group() -> 
 
 
 @pytest.mark.parametrize(
-    "group", [Group(busy=None), Group(busy=0.5), Group(members=1), Group(carriers=1, busy=0.1)], ids=str
+    "group",
+    [Group(busy=None), Group(busy=0.5), Group(members=1), Group(carriers=1, busy=0.1)],
+    ids=["of unknown load", "busy half of the time", "alone", "idle and alone"],
 )
 def test_a_member_asks_only_if_others_could_help(group: Group) -> None:
     assert not group.due(60.0)
