@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.partitioning import Outlook, Partitioner
 from stream_anon.engine.people import Numbering
-from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, Reason, Rejects
+from stream_anon.microdata.batch import MISSING_KEY, NO_ATTRIBUTE, CodedBatch, ItemKeys, Reason, Rejects
 from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.payload import Payload, joined, missing_values, payload_bytes, taken
 from stream_anon.microdata.policy import Policy
@@ -29,6 +29,8 @@ from stream_anon.windowing.pieces import LARGE, append_piece
 _BESIDE = 140
 """Bytes that are kept for each row beside its columns: its person's number, the broker's time, the partitioner's
 own columns. A window of a million rows of 8 quasi-identifiers took 249 bytes a row, of which 107 are columns."""
+_OF_SET, _OF_ITEM = 128, 40
+"""Bytes that are kept for each different list, and for each of its items."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,13 +180,13 @@ class Window:
         self._now = -np.inf
         self._arriving = 0  # records that came now, and the last time before
         self._at_once = 0
-        self._sets: dict[int, tuple[int, ...]] = {}
         self._start_numbering()
 
     def _start_numbering(self) -> None:
         self._people = Numbering(self._policy.window.max_records_per_individual)
         self._values = [Numbering(2**62) for _ in self._policy.diverse]
         self._lists = [attribute.many for attribute in self._policy.diverse]
+        self._sets: dict[int, tuple[int, ...]] = {}
 
     @property
     def oldest(self) -> float | None:
@@ -211,7 +213,6 @@ class Window:
 
         Rows over their individual's limit are counted but need no room: one flooding id must not close windows.
         """
-        self._sets.update(batch.sets)
         while first < len(batch) and (room := self.timer.room(self.admitted, self.held)):
             stop = min(len(batch), first + room)
             numbers = self._people.number(batch.individuals[first:stop])
@@ -245,7 +246,7 @@ class Window:
             )
             self._chunks.append(part)
             self.admitted += len(payload)
-            self.held += part.held
+            self.held += part.held + self._keep_sets(batch.sets, sensitive)
             self._partitioner.add(columns, self._outlook(len(payload), now))
             first = stop
         return first
@@ -338,14 +339,24 @@ class Window:
         gone = [chunk for chunk in self._chunks if chunk.source in sources]
         if not gone:
             return 0
+        known = self._sets
         self._start_numbering()
         self._chunks = [self._renumbered(chunk) for chunk in kept]
         self._partitioner.keep(np.concatenate(marks), self._columns())
         self._latest = {chunk.source: place for place, chunk in enumerate(kept)}
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
-        self.held = sum(chunk.held for chunk in self._chunks)
+        self.held = sum(chunk.held + self._keep_sets(known, chunk.sensitive) for chunk in self._chunks)
         self.over_limit = sum(chunk.over_limit for chunk in self._chunks)
         return sum(len(chunk.payload) + chunk.over_limit for chunk in gone)
+
+    def _keep_sets(self, known: ItemKeys, keys: NDArray[np.int64]) -> int:
+        """Keep the sets of rows, given by sensitive keys int64[s, n]; return the bytes of those that are new."""
+        if not any(self._lists):
+            return 0
+        wanted = set(keys[self._lists].ravel().tolist())
+        new = {key: known[key] for key in wanted - self._sets.keys() - {MISSING_KEY}}
+        self._sets |= new
+        return sum(_OF_SET + _OF_ITEM * len(items) for items in new.values())
 
     def _numbered(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return dense numbers of sensitive keys int64[s, n], `NO_VALUE` where the value is missing."""

@@ -70,8 +70,9 @@ class Columns:
 
     @property
     def held(self) -> int:
-        """Return the bytes of the columns, sets left out."""
-        return self.codes.nbytes + self.individuals.nbytes + self.sensitive.nbytes
+        """Return the bytes of the columns, and of what their sets hold."""
+        sets = sum(sets.starts.nbytes + sets.items.nbytes for sets in self.sets if sets is not None)
+        return self.codes.nbytes + self.individuals.nbytes + self.sensitive.nbytes + sets
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Columns:
         """Return the chosen rows."""
