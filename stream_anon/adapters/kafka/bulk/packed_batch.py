@@ -54,13 +54,16 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         return cls(accumulator._batch_size, transactional=transactional, compression=compression)  # noqa: SLF001
 
     def extend(self, values: Texts, first: int, time: int, headers: tuple[tuple[str, bytes], ...]) -> int:
-        """Append values from `first` on; return how many the batch took. Less than all: it is full.
+        """Append values from `first` on; return how many the batch took. Less than all: it takes no more.
 
         Parameters
         ----------
         time
-            Of all these values, not before that of the first one of the batch; milliseconds since the epoch.
+            Of all these values, in milliseconds since the epoch. Records tell theirs as what it is later than that
+            of the first one of the batch, so a batch takes none that are earlier.
         """
+        if self._relative_offset and time < self._first_time:
+            self.close()
         if self._closed:
             return 0
         if not self._relative_offset:

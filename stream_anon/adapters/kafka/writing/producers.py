@@ -177,12 +177,8 @@ class Shipment:
         self, parcels: Sequence[Parcel]
     ) -> tuple[Callable[[], BatchBuilder], Callable[[Any, Parcel, int], int]]:
         """Return what makes an empty batch for a lane, and what fills it."""
-        time = parcels[0].time
         if all(
-            isinstance(parcel.values, Texts)
-            and parcel.values.missing is None
-            and parcel.keys is None
-            and parcel.time >= time  # of windows that go out together
+            isinstance(parcel.values, Texts) and parcel.values.missing is None and parcel.keys is None
             for parcel in parcels
         ):
             return partial(PackedBatch.of, self._producer), _extend

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.memory_records import MemoryRecords
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,6 +48,14 @@ def test_a_packed_batch_equals_one_that_was_filled_record_by_record(
     assert bytes(ours._build()) == bytes(theirs._build())
     assert ours.size() == theirs.size()
     assert bytes(ours._build()) == bytes(ours._build())
+
+
+def test_a_batch_takes_no_value_that_is_earlier_than_its_first_one() -> None:
+    batch, text = PackedBatch(1 << 10, transactional=True), Texts.of([b"a"])
+    assert [batch.extend(text, 0, time, ()) for time in (1000, 1200, 1100)] == [1, 1, 1]
+    assert batch.extend(text, 0, 999, ()) == 0
+    assert batch.closed()
+    assert [record.timestamp for record in DefaultRecordBatch(bytes(batch._build()))] == [1000, 1200, 1100]
 
 
 def _without_gap(parcel: list[bytes]) -> Texts:
