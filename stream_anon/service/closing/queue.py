@@ -2,6 +2,7 @@
 
 Small windows fill faster than a transaction ends. So several of them may wait, and those that are closed when their
 turn comes are a bundle: they are published in one transaction, in the order of sealing, each with its certificate.
+Without transactions a bundle that broke would be visible in part, so there each window goes out alone.
 """
 
 from __future__ import annotations
@@ -120,6 +121,11 @@ class ClosingQueue:
         return self._is_laden or self._unclosed >= MOST_UNCLOSED
 
     @property
+    def _one_by_one(self) -> bool:
+        """Return whether no windows go out together now."""
+        return self._alone > 0 or self._steps.sink.delivery != "exactly-once"
+
+    @property
     def _is_laden(self) -> bool:
         """Return whether another window like the last would be too much."""
         waiting = self._waiting
@@ -128,7 +134,7 @@ class ClosingQueue:
         sizes = [queued.size or 0 for queued in waiting]
         held = [queued.outgoing.window.held for queued in waiting]
         return (
-            self._alone > 0
+            self._one_by_one
             or len(waiting) >= WINDOWS_TOGETHER
             or sum(queued.records for queued in waiting) + waiting[-1].records > RECORDS_TOGETHER
             or sum(sizes) + max(sizes) > BYTES_TOGETHER
@@ -143,7 +149,7 @@ class ClosingQueue:
     def room(self) -> int:
         """Return how many records may still wait beside those that wait; a large window needs no room."""
         waiting = sum(queued.records for queued in self._waiting)
-        return 0 if self._alone else max(0, RECORDS_TOGETHER - waiting)
+        return 0 if self._one_by_one else max(0, RECORDS_TOGETHER - waiting)
 
     def put(self, outgoing: OutgoingWindow) -> None:
         """Put a sealed window last.
@@ -187,7 +193,7 @@ class ClosingQueue:
         bundle = [self._waiting.popleft()]
         records, size = bundle[0].records, bundle[0].size
         self._alone = max(0, self._alone - 1)
-        while not self._alone and size is not None and self._waiting and len(bundle) < WINDOWS_TOGETHER:
+        while not self._one_by_one and size is not None and self._waiting and len(bundle) < WINDOWS_TOGETHER:
             following = self._waiting[0]
             records += following.records
             if (

@@ -200,6 +200,27 @@ async def test_a_record_that_the_output_refuses_turns_no_window_before_it_back(
         assert not driver.broker.astray
 
 
+@pytest.mark.parametrize("delivery", ["at-least-once", "shadow"])
+async def test_without_transactions_each_window_goes_out_alone_and_none_gathers(delivery: str) -> None:
+    """A bundle that broke would be visible, and those of its windows that are read again get other classes."""
+    async with Driver(MemoryBroker(1)) as driver:
+        driver.sink.delivery = delivery
+        await hang(driver)
+        driver.send(people(HELD, 20))
+        waiting = driver.worker._queue
+        await driver.settle()
+        assert len(waiting._waiting) == 1
+        assert waiting.full
+        assert not waiting.room
+        await ended(driver)
+        waiting.collect()
+        assert not waiting.gathers
+        await finish(driver)
+        assert windows_of(driver) == [1, 1, 1, 1]
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.COMMITTED] * 4
+        check_once(driver.broker, 80)
+
+
 @pytest.mark.parametrize(
     ("most", "value"), [("RECORDS_TOGETHER", 39), ("BYTES_TOGETHER", 1000), ("WINDOWS_TOGETHER", 1)]
 )
