@@ -83,7 +83,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.WindowStudied(0.01),
     e.WindowAbandoned(12, "stopping"),
     e.WindowWithheld(12, ("age",)),
-    e.TransactionBroken("commit", "ConnectionError"),
+    e.TransactionBroken("commit", "ConnectionError", 3),
     e.TransactionEnded(e.Outcome.FENCED),
     e.WorkerStopping("SIGTERM"),
     e.WorkerStopped(0.5),

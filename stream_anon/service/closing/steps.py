@@ -212,7 +212,7 @@ class ClosingSteps:
                 await self._renew()
                 outcome = Outcome.FENCED
             except (Overtaken, Recreated) as error:
-                self.tell(TransactionBroken(steps.reached, describe(error)))
+                self.tell(TransactionBroken(steps.reached, describe(error), len(publications)))
                 await self._renew()
                 outcome = Outcome.LOST
             except Exception as error:  # noqa: BLE001 - after any other error the outcome is unknown
@@ -221,7 +221,7 @@ class ClosingSteps:
                 slow = steps.reached == SETTLING and not isinstance(error, TopicError)
                 refused += slow and alone
                 text = describe(error) + (TOO_LARGE if slow and refused > 1 else "")
-                self.tell(TransactionBroken(steps.reached, text))
+                self.tell(TransactionBroken(steps.reached, text, len(publications)))
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)

@@ -163,12 +163,15 @@ class TransactionBroken(Event):
         Name of the step of `service/closing/steps.py`.
     error
         The failure in our own words, or the name of its type; never a library's message.
+    windows
+        How many it held. Where these are several and not out, they and many after them go out one by one.
     """
 
     line = LogLine.COMMIT_UNCERTAIN
 
     step: str
     error: str
+    windows: int
 
 
 @dataclass(frozen=True, slots=True)

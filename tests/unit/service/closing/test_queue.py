@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
@@ -10,6 +11,8 @@ from datetime import datetime
 import pytest
 
 from stream_anon import errors
+from stream_anon.audit.audit import Audit
+from stream_anon.audit.verdict import Verdict
 from stream_anon.errors import TimeRefused
 from stream_anon.privacy.certificate import certificate_digest, read_part
 from stream_anon.service import retrying
@@ -89,6 +92,19 @@ def check_once(broker: MemoryBroker, sent: int) -> None:
     assert named == [None, *(certificate_digest([part]) for part in parts[:-1])], "certificates name each other"
 
 
+def audited(driver: Driver) -> Verdict:
+    """Return what the audit says of all that is visible."""
+    audit = Audit(driver.worker._parts.policy)
+    for parcel in driver.broker.committed:
+        batch = dict(parcel.headers).get("batch", b"").decode() or None
+        for value in parcel.values:
+            if parcel.topic == "out.certificates":
+                audit.add_part(value, batch)
+            elif parcel.topic == "out":
+                audit.add_record(batch, json.loads(value or b""), parcel.time)
+    return audit.finish()
+
+
 async def test_windows_that_are_closed_during_a_transaction_go_out_in_the_next_one() -> None:
     async with Driver(MemoryBroker(1)) as driver:
         await held(driver)
@@ -124,7 +140,7 @@ async def test_a_bundle_that_broke_leaves_nothing_and_its_windows_go_out_one_by_
         assert windows_of(driver)[-3:] == [1, 1, 1]
         assert not driver.told(WindowAbandoned)
         assert [event.outcome for event in driver.told(TransactionEnded)][1] is Outcome.REPEATED
-        assert len(driver.told(TransactionBroken)) == 1
+        assert [event.windows for event in driver.told(TransactionBroken)] == [3]
         check_once(driver.broker, 80)
         driver.send(people(60, 80))
         await finish(driver)
@@ -155,6 +171,39 @@ async def test_a_bundle_of_an_old_generation_is_turned_away_whole() -> None:
         driver.source.wake()
         await finish(driver)
         check_once(driver.broker, 80)
+
+
+async def test_a_bundle_whose_records_another_group_has_released_is_lost_whole() -> None:
+    broker = MemoryBroker(1)
+    async with Driver(broker) as first:
+        await held(first)
+        await ended(first)
+        async with Driver(broker.other_group(), first.clock, "two") as second:
+            await finish(second)
+            assert broker.serials == Counter(range(80))
+            await finish(first)
+            assert windows_of(first) == [1, 3]
+            assert [event.outcome for event in first.told(TransactionEnded)][1:] == [Outcome.LOST]
+            assert [event.reason for event in first.told(WindowAbandoned)] == ["lost"] * 3
+            assert [event.windows for event in first.told(TransactionBroken)] == [3]
+            assert broker.serials == Counter(range(80))
+            verdict = audited(second)
+            assert (verdict.clean, verdict.counts.windows, verdict.counts.records) == (True, 4, 80)
+
+
+@pytest.mark.parametrize("verb", [None, "commit", "commit after"])
+async def test_the_audit_of_an_output_with_bundles_finds_nothing(verb: str | None) -> None:
+    async with Driver(MemoryBroker(1)) as driver:
+        await held(driver)
+        await ended(driver)
+        driver.sink.break_at += [verb] if verb else []
+        await finish(driver)
+        assert max(windows_of(driver)) == 3
+        verdict = audited(driver)
+        assert (verdict.clean, verdict.counts.windows, verdict.counts.records) == (True, 4, 80)
+        (one,) = [p for p in driver.broker.committed if p.topic == "out.certificates"][-1:]
+        driver.broker.committed.remove(one)
+        assert not audited(driver).clean, "it would find a window without its certificate"
 
 
 async def test_a_bundle_whose_times_are_refused_is_dated_anew_in_the_same_classes() -> None:

@@ -63,7 +63,7 @@ FIELDS = {
     "size-unstudied": "",
     "window-abandoned": "records reason",
     "window-withheld": "records attributes",
-    "commit-uncertain": "step error",
+    "commit-uncertain": "step error windows",
     "commit-settled": "outcome",
     "commit-fenced": "",
     "stopping": "reason",
