@@ -244,8 +244,8 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Return at how many records the open window closes, unless its age or memory closes it before."""
-        return self._window.timer.room(0)
+        """Return at how many records a window closes that opens now, unless its age or memory closes it before."""
+        return self._window.timer.sized(self._size()).room(0)
 
     @property
     def open_window(self) -> OpenWindow:

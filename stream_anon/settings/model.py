@@ -22,6 +22,7 @@ from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.method import MethodSettings
 from stream_anon.settings.privacy import PrivacySettings
 from stream_anon.settings.section import SIZE_PATTERN, Duration, Section, size_of
+from stream_anon.windowing.bounds import LEAST_MEMORY
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
 
@@ -60,9 +61,10 @@ given. It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, whic
     max_records: Annotated[int, Field(ge=2, le=MOST_RECORDS)] | Literal["auto"] = "auto"
     """Records after which a window closes, 2 to 10,000,000; auto: as many as delay and memory allow."""
     max_memory: Annotated[str, Field(pattern=SIZE_PATTERN)] | Literal["auto"] = "auto"
-    """Bytes, such as 256MiB or 1GB, that what a window of a service holds may take. The process takes up to eight
-    times as much: a window is closed and written while the one before it is published. auto: an eighth of what the
-    process may still use when it begins, 1GiB at the most; no bound where max_records is a number."""
+    """Bytes, such as 256MiB or 1GB, that what a window of a service holds may take, 16MiB or more. The process
+    takes up to eight times as much: a window is closed and written while the one before it is published. auto: an
+    eighth of what the process may still use when it begins, 16MiB to 1GiB; no bound where max_records is a number.
+    It closes no window of fewer records than twice the people that a class, or least_people, needs."""
     max_delay: Duration = Field(default=30.0, ge=0.05, le=86_400)
     """Age of its oldest record at which a window closes."""
     shortfall: Literal["suppress", "hold"] = "suppress"
@@ -78,6 +80,12 @@ given. It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, whic
     def memory(self) -> int | None:
         """Return the bytes of `max_memory`; None for auto."""
         return None if self.max_memory == "auto" else size_of(self.max_memory)
+
+    @model_validator(mode="after")
+    def _has_memory(self) -> WindowSettings:
+        if self.memory is not None and self.memory < LEAST_MEMORY:
+            raise ValueError(f"max_memory must be {LEAST_MEMORY >> 20}MiB or more")
+        return self
 
 
 class EngineSettings(Section):

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LEAST_RECORDS = 10_000
 """No smaller window is made for want of time: what cannot take these has another fault."""
@@ -38,20 +38,25 @@ class WindowBound:
         Admitted records.
     memory
         Bytes of what is kept of them; it may exceed this by what came at once.
+    least
+        Records that it takes, however many bytes they are: fewer would be too few people to publish anything. It
+        is a number of records, since one of people would tell when the last of them came.
     """
 
     records: int
     memory: float = math.inf
+    least: int = 1
 
     def room(self, admitted: int, held: int) -> int:
         """Return how many more records a window takes that holds so many, in so many bytes."""
-        return max(0, self.records - admitted) if held < self.memory else 0
+        most = self.records if held < self.memory else min(self.least, self.records)
+        return max(0, most - admitted)
 
     def expected(self, admitted: int, held: int) -> int:
         """Return how many records fill a window, if the others take as many bytes as those that it has."""
         if not held or self.memory == math.inf:
             return self.records
-        return min(self.records, math.ceil(admitted * self.memory / held))
+        return min(self.records, max(self.least, math.ceil(admitted * self.memory / held)))
 
 
 class LearnedBound:
@@ -73,7 +78,7 @@ class LearnedBound:
         self._most = most
         self._least = min(least, most.records)
         self._fixed = fixed
-        self.now = most if fixed else WindowBound(min(max(FIRST_RECORDS, least), most.records), most.memory)
+        self.now = most if fixed else replace(most, records=min(max(FIRST_RECORDS, least), most.records))
 
     def published(self, records: int, share: float) -> None:
         """Note that a window of so many records took this share of the time that it was given."""
@@ -86,10 +91,9 @@ class LearnedBound:
 
     def too_slow(self, records: int) -> bool:
         """Note that so many records were too many for their time; return whether fewer may do."""
-        before = self.now.records
         if not self._fixed:
             self._halve_records(records)
-        return self.now.records < before or records > self.now.records
+        return records > self.now.records
 
     def sealed(self, held: int, free: int) -> None:
         """Note how much a window held when it was sealed, in bytes, and how much memory was free then.
@@ -105,7 +109,11 @@ class LearnedBound:
             self._set(self.now.records, min(2 * self.now.memory, self._most.memory))
 
     def _halve_records(self, records: int) -> None:
-        self._set(min(self.now.records, max(self._least, records // 2)), self.now.memory)
+        """Lower the bound to half of a window; one that is small was slow for another reason than its size."""
+        if records > self._least:
+            self._set(min(self.now.records, max(self._least, records // 2)), self.now.memory)
 
     def _set(self, records: int, memory: float) -> None:
-        self.now = WindowBound(min(records, self._most.records), min(memory, self._most.memory))
+        self.now = replace(
+            self._most, records=min(records, self._most.records), memory=min(memory, self._most.memory)
+        )

@@ -25,8 +25,7 @@ from stream_anon.microdata.policy import WindowLimits
 from stream_anon.windowing.bounds import WindowBound
 
 LEAST_AGE = 0.9
-LEAST_REJECTS = 100_000
-MOST_REJECTS = 1_000_000  # where nobody has chosen `max_records`: a dead letter of each is written
+LEAST_REJECTS = 100_000  # and as many as four windows that somebody has chosen; a dead letter of each is written
 MOST_LOSSES = 1_000  # a certificate names each
 MOST_IGNORED = 2_000_000  # 15 bytes each; a table that is emptied sends two for each of its rows
 
@@ -109,5 +108,5 @@ def is_mature(oldest: float, now: float, limits: WindowLimits) -> bool:
 
 def takes_more(limits: WindowLimits, rejected: int, ignored: int, losses: int) -> bool:
     """Return False while so many dead letters, ignored records or losses wait that no more may be read."""
-    many = max(LEAST_REJECTS, min(4 * limits.max_records, MOST_REJECTS if limits.auto else math.inf))
+    many = LEAST_REJECTS if limits.auto else max(LEAST_REJECTS, 4 * limits.max_records)
     return rejected < many and ignored < max(MOST_IGNORED, many) and losses < MOST_LOSSES

@@ -401,6 +401,7 @@ class MemorySink:
         self.name = name
         self.attempts: list[tuple[Parcel, ...]] = []
         self.break_at: list[str] = []
+        self.breaking: Callable[[], None] = lambda: None  # called when a verb fails
         self.gate = asyncio.Event()
         self.gate.set()
         self.gate_at = "settle"  # the verb that waits for it
@@ -512,6 +513,7 @@ class MemorySink:
             self.broker.ask()
         if self.break_at and self.break_at[0] == verb:
             self.break_at.pop(0)
+            self.breaking()
             raise OutcomeUnknown(f"{verb} broke")
 
 

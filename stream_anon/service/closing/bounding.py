@@ -13,6 +13,7 @@ from stream_anon.service.events import Durations, Listener, WindowsBounded
 from stream_anon.windowing.bounds import LEAST_MEMORY, LEAST_RECORDS, LearnedBound, WindowBound
 
 CROWDS = 10  # windows are not made smaller than so many times the people of a class
+FEW = 2  # memory closes no window that has fewer records than so many times the people it needs
 
 
 class Bounding:
@@ -39,8 +40,10 @@ class Bounding:
     ) -> None:
         self._engine, self._tell, self._within, self._free = engine, tell, within, free
         limits = policy.window
-        least = max(LEAST_RECORDS, limits.least_people, CROWDS * Criteria.of(policy).least_people)
-        self._learned = LearnedBound(WindowBound(limits.max_records, memory), least, fixed=not limits.auto)
+        people = Criteria.of(policy).least_people
+        least = max(LEAST_RECORDS, limits.least_people, CROWDS * people)
+        most = WindowBound(limits.max_records, memory, FEW * max(limits.least_people, people))
+        self._learned = LearnedBound(most, least, fixed=not limits.auto)
         self._follow("begun")
 
     @property
@@ -60,7 +63,7 @@ class Bounding:
         self._follow("time")
 
     def too_slow(self, window: SealedWindow) -> bool:
-        """Note that a window was too large for its time; return whether its records should come in smaller ones."""
+        """Note that a window was too large for its time; return whether its records would come in smaller ones."""
         fewer = self._learned.too_slow(window.records)
         self._follow("time")
         return fewer

@@ -12,9 +12,9 @@ transactional id settles what was open. Then the ledger and the stable offsets d
 of this window, the window was committed. If the offsets stand at its start, the same bytes go out again. Anything
 else leads to a takeover. Bytes that the output has refused twice are not sent again: a takeover asks how much the
 topics take, and reads the records again. So does one after a window that was twice too large for its time, if the
-next ones may be smaller. Where the broker refuses the times of records, the window is written anew
-with other ones, in the same classes and under the same batch id; so is the next one, whose certificate names this
-one's.
+next ones may be smaller and nothing of it is visible: at least once, it is tried again as it is. Where the broker
+refuses the times of records, the window is written anew with other ones, in the same classes and under the same
+batch id; so is the next one, whose certificate names this one's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from stream_anon.errors import (
     OwnershipLost,
     Recreated,
     TimeRefused,
-    TopicError,
 )
 from stream_anon.microdata.release import Release
 from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger, Sink, Steps
@@ -59,7 +58,7 @@ from stream_anon.service.events import Away, Durations, Listener, Outcome, Trans
 from stream_anon.service.retrying import Pauses, Reachability, cause_of, describe
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 
-SETTLING = "closing.6"  # where a window that is too large for its time shows
+SETTLING = 6  # where a window that is too large for its time shows
 COMMITTING = 7  # from this step on, a window is only waited for
 
 
@@ -77,9 +76,11 @@ class ClosingSteps:
         Opens the ledger, and creates it again if it was deleted.
     first_window
         Withholds a window if a declared field has not come yet.
+    settle_within
+        Seconds that the broker is given in step 6. If that breaks before, it was not for want of time.
     too_slow
-        Is told of a window that was twice too large for its time; returns whether its records should be read again
-        and published in smaller ones.
+        Is told of a window that was twice too large for its time; returns whether its records would come in smaller
+        ones if they were read again.
     """
 
     drawn: Callable[[SealedWindow], DrawnWindow]
@@ -95,6 +96,7 @@ class ClosingSteps:
     keeper: LedgerKeeper
     first_window: FirstWindow
     busy: BusyTime
+    settle_within: float
     too_slow: Callable[[SealedWindow], bool] = lambda _: False
 
     async def close(
@@ -218,15 +220,17 @@ class ClosingSteps:
             except Exception as error:  # noqa: BLE001 - after any other error the outcome is unknown
                 # The message of a TopicError says what to do.
                 alone = len(publications) == 1
-                slow = steps.reached == SETTLING and not isinstance(error, TopicError)
+                late = steps.reached == f"closing.{SETTLING}" and steps.since(SETTLING) >= self.settle_within
+                slow = late and isinstance(error, OutcomeUnknown)
                 refused += slow and alone
                 text = describe(error) + (TOO_LARGE if slow and refused > 1 else "")
                 self.tell(TransactionBroken(steps.reached, text, len(publications)))
                 ending = await self._ending(publication, pauses)
                 unsent = ending is Ending.AT_START and outgoing.membership == self.current()
                 never = broken and isinstance(error, BatchRefused) and error.never_fits(outgoing.targets.output)
-                if unsent and slow and refused > 1 and isinstance(error, OutcomeUnknown):
-                    never = self.too_slow(outgoing.window)
+                if unsent and slow and refused > 1 and self.too_slow(outgoing.window):
+                    # At least once, attempts are visible: none may put the same people into other classes.
+                    never = self.sink.delivery == "exactly-once"
                 dated = isinstance(error, TimeRefused)
                 if unsent and not never:
                     if broken or dated:

@@ -24,7 +24,7 @@ from stream_anon.service.intake.waiting_readings import WaitingReadings
 
 MOST_POLLED = 10_000
 MOST_FILLED = 4  # windows, however small, that one poll may fill: each poll costs as much as some hundred records
-LEAST_TIMES = 100_000  # kept at the most, or four windows if that is more
+LEAST_TIMES, MOST_TIMES = 100_000, 1_000_000  # bounds on what is kept of four windows, 16 bytes a record
 PROBE_EVERY = 2.0
 PROBE_WITHIN = 3.0
 _NOBODY = BrokerError("no broker answers", Cause.UNREACHABLE)
@@ -51,7 +51,7 @@ class Reader:
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # the next offset that each open source must bring
         self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
-        self._times = BrokerTimes(max(LEAST_TIMES, 4 * parts.policy.window.max_records))
+        self._times = BrokerTimes(min(max(LEAST_TIMES, 4 * parts.policy.window.max_records), MOST_TIMES))
         self._readings = WaitingReadings()
         self._is_behind = False
         self._probe: asyncio.Task[BrokerError | None] | None = None

@@ -58,7 +58,7 @@ from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings, WindowSettings
-from stream_anon.windowing.bounds import MOST_MEMORY, PARTS
+from stream_anon.windowing.bounds import LEAST_MEMORY, MOST_MEMORY, PARTS
 from stream_anon.windowing.target_size import TargetSize
 
 
@@ -226,14 +226,9 @@ def assemble(  # noqa: PLR0913 - a part an argument
         partitioner=ours if key is None else WholeTable,
         size=lambda: None if size is None else size.in_use,
     )
-    bounding = Bounding(
-        engine,
-        policy,
-        _memory(settings.window, workers),
-        SETTLE * kafka.transaction_timeout,
-        free_memory,
-        tell,
-    )
+    settle_within = SETTLE * kafka.transaction_timeout
+    memory = _memory(settings.window, workers)
+    bounding = Bounding(engine, policy, memory, settle_within, free_memory, tell)
     closing_steps = ClosingSteps(
         drawn=_drawn_anew if key is None else _keyed(policy, key),
         closer=Closer(policy, clock.monotonic),
@@ -248,6 +243,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         keeper=keeper,
         first_window=FirstWindow(tell),
         busy=busy,
+        settle_within=settle_within,
         too_slow=bounding.too_slow,
     )
     sampler = Sampler(clock, SHARE)
@@ -284,9 +280,9 @@ def assemble(  # noqa: PLR0913 - a part an argument
 
 def _memory(window: WindowSettings, workers: int) -> float:
     """Return the bytes that a window may hold: its share of what is free now, unless the settings say."""
-    if window.memory is not None:
-        return window.memory
-    return min(MOST_MEMORY, free_memory() / (PARTS * workers)) if window.max_records == "auto" else math.inf
+    if window.memory is None and window.max_records == "auto":
+        return max(LEAST_MEMORY, min(MOST_MEMORY, free_memory() / (PARTS * workers)))
+    return math.inf if window.memory is None else window.memory
 
 
 def _drawn_anew(window: SealedWindow) -> DrawnWindow:

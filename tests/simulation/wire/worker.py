@@ -159,6 +159,7 @@ class Worker:
             keeper=self.keeper,
             first_window=cast("Any", None),
             busy=cast("Any", None),
+            settle_within=transaction_timeout,
         )
         self._beginnings = Beginnings("earliest")
         self._targets = Targets(*outputs, {})

@@ -510,6 +510,7 @@ def test_a_window_of_too_few_people_goes_on_beyond_its_size_and_not_until_the_ne
     engine = _engine(policy, size=lambda: 6)
     assert not engine.add(batch_of(policy, 0, range(6), people=[1, 2] * 3), 1.0)
     assert not engine.add(batch_of(policy, 0, range(6, 12), people=[3, 4, 5, 6, 7, 8]), 1.0), "its size is past"
+    assert engine.size == 6, "polls follow the size in use"
     (window,) = engine.add(batch_of(policy, 0, range(12, 25), people=range(13)), 1.0)
     assert window.records == 20
     assert engine.space == 1, "the next one has its size again"

@@ -262,6 +262,7 @@ async def test_broken_transaction_is_repeated_with_the_same_bytes(verb: str) -> 
 async def test_window_too_large_for_its_transaction_is_repeated_with_a_hint() -> None:
     async with Driver() as driver:
         driver.sink.break_at = ["settle", "settle", "commit"]
+        driver.sink.breaking = lambda: driver.clock.advance(3.5)
         driver.send(people(20))
         await driver.settle()
         check_once(driver.broker, 20)

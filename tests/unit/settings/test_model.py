@@ -373,7 +373,14 @@ def test_one_file_is_not_the_key_of_draws_and_of_digests(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("auto", None), ("16MiB", 2**24), ("1 GB", 10**9), ("2GiB", 2**31), ("500KB", 500_000), ("7MB", 7_000_000)],
+    [
+        ("auto", None),
+        ("16MiB", 2**24),
+        ("1 GB", 10**9),
+        ("2GiB", 2**31),
+        ("50000KB", 5 * 10**7),
+        ("17MB", 17 * 10**6),
+    ],
 )
 def test_the_memory_of_a_window_is_a_size(document: dict[str, Any], text: str, size: int | None) -> None:
     settings = parse_settings(document | {"window": {"max_memory": text}})
@@ -383,4 +390,10 @@ def test_the_memory_of_a_window_is_a_size(document: dict[str, Any], text: str, s
 @pytest.mark.parametrize("text", ["0MB", "-1GB", "1", "1TB", "GB", "1.5GB", "1GB "])
 def test_what_is_no_size_is_refused(document: dict[str, Any], text: str) -> None:
     with pytest.raises(SettingsError, match=r"window\.max_memory"):
+        parse_settings(document | {"window": {"max_memory": text}})
+
+
+@pytest.mark.parametrize("text", ["4KB", "16MB", "15MiB"])
+def test_memory_in_which_no_window_has_room_is_refused(document: dict[str, Any], text: str) -> None:
+    with pytest.raises(SettingsError, match="max_memory must be 16MiB or more"):
         parse_settings(document | {"window": {"max_memory": text}})

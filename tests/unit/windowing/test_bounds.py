@@ -35,6 +35,14 @@ def test_a_window_has_no_room_at_either_bound() -> None:
     assert [bound.room(3, held) for held in (999, 1000, 1001)] == [7, 0, 0]
 
 
+def test_memory_closes_no_window_of_few_records_and_no_empty_one() -> None:
+    bound = WindowBound(10, 1000.0, 6)
+    assert [bound.room(n, 2000) for n in (0, 5, 6, 7)] == [6, 1, 0, 0]
+    assert bound.expected(1, 2000) == 6
+    assert WindowBound(10, 0.0).room(0, 0) == 1
+    assert WindowBound(3, 0.0, 6).room(2, 2000) == 1
+
+
 def test_a_window_that_was_too_large_for_its_time_is_halved_until_it_is_small_enough() -> None:
     learned = _learned()
     found = []
@@ -43,6 +51,22 @@ def test_a_window_that_was_too_large_for_its_time_is_halved_until_it_is_small_en
         records = learned.now.records
         found.append(records)
     assert found == [500_000, 250_000, 125_000, 62_500, 31_250, 15_625, LEAST]
+
+
+def test_a_small_window_that_is_slow_says_nothing_about_large_ones() -> None:
+    learned = LearnedBound(WindowBound(MANY), LEAST, fixed=False)
+    for records in (1, 60, LEAST):
+        assert not learned.too_slow(records)
+        learned.published(records, 1.0)
+    assert learned.now.records == 100_000
+    assert learned.too_slow(LEAST + 1)
+
+
+def test_what_is_learned_leaves_alone_how_many_records_a_window_takes_at_the_least() -> None:
+    learned = LearnedBound(WindowBound(MANY, GIB, 6), LEAST, fixed=False)
+    learned.too_slow(100_000)
+    learned.sealed(2**30, 0)
+    assert learned.now == WindowBound(50_000, GIB / 2, 6)
 
 
 def test_a_window_that_takes_most_of_its_time_is_halved_before_it_is_too_large() -> None:

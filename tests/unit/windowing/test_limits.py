@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from stream_anon.microdata.policy import WindowLimits
 from stream_anon.windowing.bounds import WindowBound
-from stream_anon.windowing.limits import WindowTimer, is_mature
+from stream_anon.windowing.limits import LEAST_REJECTS, WindowTimer, is_mature, takes_more
 
 LIMITS = WindowLimits(max_records=10, max_delay=20.0)
 TEN = WindowBound(10)
@@ -40,3 +42,10 @@ def test_a_full_window_has_no_room() -> None:
 def test_a_window_is_mature_from_half_its_max_delay() -> None:
     assert not is_mature(5.0, 14.9, LIMITS)
     assert is_mature(5.0, 15.0, LIMITS)
+
+
+def test_so_many_dead_letters_wait_as_four_windows_of_a_chosen_size_and_else_no_more_than_the_least() -> None:
+    auto = WindowLimits(max_records=1_000_000, max_delay=20.0, auto=True)
+    for limits, many in ((LIMITS, LEAST_REJECTS), (auto, LEAST_REJECTS), (replace(auto, auto=False), 4_000_000)):
+        assert takes_more(limits, many - 1, 0, 0)
+        assert not takes_more(limits, many, 0, 0)

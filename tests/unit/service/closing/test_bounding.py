@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Mapping, Sequence
+
 import pytest
 
+from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.engine.window import SealedWindow
+from stream_anon.ports import Membership, Parcel, Place, TopicIds
 from stream_anon.service.closing import bounding
-from stream_anon.service.events import RecordsConsumed, WindowProgress, WindowPublished, WindowsBounded
+from stream_anon.service.events import (
+    Outcome,
+    RecordsConsumed,
+    TransactionBroken,
+    TransactionEnded,
+    WindowProgress,
+    WindowPublished,
+    WindowsBounded,
+)
 from stream_anon.service.intake import input_reader
+from stream_anon.service.wiring import building
+from stream_anon.settings import model
+from tests.support import driver as drivers
 from tests.support.driver import Driver, people
+from tests.support.memory import MemorySink
 
 AUTO = {"max_records": "auto", "max_delay": 10}
+LATE = 3.5  # seconds; a window is given 3.4
+
+
+class PlainSink(MemorySink):
+    """A producer without transactions: what was sent is visible, whatever follows."""
+
+    delivery = "at-least-once"
+
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        return TopicIds()
+
+    async def send(self, parcels: Sequence[Parcel]) -> None:
+        await super().send(parcels)
+        self.broker.committed += parcels
+
+    async def commit_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        self.broker.fence(membership)
+        self.broker.offsets |= offsets
+
+    async def commit(self) -> None:
+        self.broker.open.pop(self.name)
+        self._transaction = None
 
 
 async def test_nothing_but_age_closes_a_window_that_is_small() -> None:
@@ -27,6 +66,7 @@ async def test_records_of_a_window_that_is_twice_too_slow_come_in_halves(monkeyp
     monkeypatch.setattr(bounding, "LEAST_RECORDS", 10)
     async with Driver(window=AUTO) as driver:
         driver.sink.break_at = ["settle", "settle"]
+        driver.sink.breaking = lambda: driver.clock.advance(LATE)
         driver.send(people(200))
         await driver.advance(10.0)
         await driver.settle(60)
@@ -41,6 +81,85 @@ async def test_records_of_a_window_that_is_twice_too_slow_come_in_halves(monkeyp
         assert [event.records_in for event in driver.told(WindowPublished)] == [100, 100]
 
 
+@pytest.mark.parametrize(("number", "late"), [(60, LATE), (200, 0.0)], ids=["small", "broken at once"])
+async def test_a_window_that_is_not_too_large_for_its_time_is_sent_again_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, number: int, late: float
+) -> None:
+    monkeypatch.setattr(bounding, "LEAST_RECORDS", 60)
+    async with Driver(window=AUTO) as driver:
+        driver.sink.break_at = ["settle"] * 3
+        driver.sink.breaking = lambda: driver.clock.advance(late)
+        driver.send(people(number))
+        await driver.advance(10.0)
+        await driver.settle(60)
+        assert [event.outcome for event in driver.told(TransactionEnded)] == [Outcome.REPEATED]
+        assert len(set(driver.sink.attempts)) == 1
+        assert [event.records for event in driver.told(WindowsBounded)] == [100_000]
+        hints = ["kafka.transaction_timeout" in event.error for event in driver.told(TransactionBroken)]
+        assert hints == [False, bool(late), bool(late)]
+
+
+async def test_at_least_once_nobody_is_put_into_other_classes_since_a_window_was_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bounding, "LEAST_RECORDS", 10)
+    monkeypatch.setattr(drivers, "MemorySink", PlainSink)
+    monkeypatch.setattr(drivers, "MemoryLedger", lambda *_: NoLedger())
+    async with Driver(window=AUTO) as driver:
+        driver.sink.break_at = ["settle"] * 3
+        driver.sink.breaking = lambda: driver.clock.advance(LATE)
+        driver.send(people(300))
+        await driver.advance(10.0)
+        driver.send(people(200, 300))
+        for _ in range(4):
+            await driver.advance(10.0)
+        shown: dict[int, set[tuple[object, str]]] = {}
+        for parcel in driver.broker.committed:
+            for value in parcel.values if parcel.topic == "out" else ():
+                record = json.loads(value)
+                shown.setdefault(record["serial"], set()).add((parcel.headers, json.dumps(record)))
+        assert set(shown) == set(range(500))
+        assert {len(forms) for forms in shown.values()} == {1}
+        bounds = [(event.records, event.reason) for event in driver.told(WindowsBounded)]
+        assert bounds[:2] == [(100_000, "begun"), (150, "time")], "later windows are smaller"
+        assert max(event.records_in for event in driver.told(WindowPublished)[1:]) <= 150
+
+
+@pytest.mark.parametrize("free", [0, 2**20])
+async def test_a_worker_that_begins_with_memory_short_makes_windows_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    monkeypatch.setattr(building, "free_memory", lambda: free)
+    async with Driver(window=AUTO) as driver:
+        assert [event.memory for event in driver.told(WindowsBounded)] == [16 * 2**20]
+        for first in range(0, 60, 2):
+            driver.send(people(2, first))
+            await driver.settle(2)
+        await driver.advance(10.0)
+        assert [event.records_in for event in driver.told(WindowPublished)] == [60]
+        assert driver.broker.serials == dict.fromkeys(range(60), 1)
+
+
+@pytest.mark.parametrize("shortfall", [{}, {"shortfall": "hold", "least_people": 20}])
+async def test_memory_closes_no_window_of_too_few_people(
+    monkeypatch: pytest.MonkeyPatch, shortfall: dict[str, object]
+) -> None:
+    monkeypatch.setattr(model, "LEAST_MEMORY", 1)
+    async with Driver(window=AUTO | {"max_memory": "1KB"} | shortfall) as driver:
+        for first in range(120):
+            driver.send(people(1, first))
+            await driver.settle(1)
+        await driver.advance(10.0)
+        assert driver.broker.serials == dict.fromkeys(range(120), 1)
+        sizes = [event.records_in for event in driver.told(WindowPublished)]
+        assert set(sizes) == ({40} if shortfall else {2 * 3})
+
+
+async def test_times_are_kept_of_no_more_records_than_are_worth_it() -> None:
+    async with Driver(window=AUTO) as driver:
+        assert driver.worker._reader._times._most == input_reader.MOST_TIMES
+
+
 async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
     async with Driver(window={"max_records": 40, "max_delay": 10}) as driver:
         driver.sink.break_at = ["settle", "settle", "settle"]
@@ -53,6 +172,7 @@ async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
 
 async def test_with_windows_bounded_by_memory_no_third_one_fills(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_reader, "MOST_POLLED", 20)  # records that come at once
+    monkeypatch.setattr(model, "LEAST_MEMORY", 1)
     async with Driver(window=AUTO | {"max_memory": "4KB"}) as driver:
         driver.sink.gate.clear()
         driver.send(people(400))
