@@ -71,6 +71,13 @@ class Figures:
     loss: float
     least_individuals: int | None
 
+    @property
+    def published(self) -> WindowLoss | None:
+        """Return the published records of a mean window and their loss; None where nothing was published."""
+        suppressed = round(self.suppressed * self.records)
+        found = WindowLoss.of_published(self.loss, self.records - suppressed, suppressed)
+        return None if found is None else WindowLoss(found.records // self.windows, found.loss)
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
