@@ -1,8 +1,8 @@
 """How many records a window needs to meet a target of loss, learned from windows that were published.
 
-The size follows from the published records alone, from their number and their loss: what is suppressed has no part in
-it. It is rounded up to steps of an eighth, and it falls by two steps or more at a time: so it does not go to and fro,
-and one record of a published window hardly ever moves it.
+The size follows from the published records alone, from their number and their loss: what is suppressed has no part
+in it. It is rounded up to steps of an eighth, and it falls by two steps or more at a time: so it does not go to and
+fro, and one record of a published window hardly ever moves it.
 """
 
 from __future__ import annotations

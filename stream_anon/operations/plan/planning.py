@@ -15,7 +15,6 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals
 from stream_anon.operations.plan.sizing import Sizing, sizing
 from stream_anon.operations.plan.trial import Figures, Setting, Trial, try_setting, with_setting
-from stream_anon.windowing.loss_law import WindowLoss
 
 SCHEMA_VERSION = 1
 MOST_SETTINGS = 1000

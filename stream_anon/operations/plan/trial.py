@@ -18,6 +18,7 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import MOST_K_FOREST, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.operations.plan.arrivals import Arrivals
+from stream_anon.windowing.loss_law import WindowLoss
 
 _QUANTILE = 0.95
 

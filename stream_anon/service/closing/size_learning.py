@@ -5,10 +5,9 @@
     published: records, loss ──────────────┐
     a half, a quarter of them: loss ───────┴──▶ law ──▶ size of the windows that open from now on
 
-Halves and quarters are closed in a thread, by an engine that publishes nothing, in a share of the time of their own:
-they take nothing from the audits. A record that was not published has no part in any of it. Of the open window nothing
-is looked at: it keeps the size that it opened with, and no more than its age and its numbers of records and people
-decide when it closes.
+Halves and quarters are closed in a thread, by an engine that publishes nothing, in a share of the time of their
+own: they take nothing from the audits. A record that was not published has no part in any of it. Nothing of an open
+window decides anything but its counts of records and people, and its age; it keeps the size that it opened with.
 """
 
 from __future__ import annotations
