@@ -1,8 +1,8 @@
 """What smaller windows would have lost: parts of a window, closed as if each had been one.
 
-Nothing of it is published. A part is drawn from the rows that were published, wherever they stand: neither the order
-of arrival nor a suppressed record has a say. A window that closed earlier would have held neighbours in time, so data
-with time in it is judged a little worse than it is.
+Nothing of it is published. A part is drawn from the rows that were published, wherever they stand: neither the
+order of arrival nor a suppressed record has a say. A window that closed earlier would have held neighbours in time,
+so data with time in it is judged a little worse than it is.
 """
 
 from __future__ import annotations

@@ -35,8 +35,9 @@ def _people(count: int, first: int = 0) -> list[bytes]:
 async def _studied(driver: Driver) -> None:
     await driver.settle()
     parts = driver.worker._parts
-    for part in filter(None, (parts.rechecks, parts.sizes)):
-        await asyncio.wait_for(part._sampler.wait(), 60)
+    await asyncio.wait_for(parts.rechecks._sampler.wait(), 60)
+    if parts.sizes is not None:
+        await asyncio.wait_for(parts.sizes._sampler.wait(), 60)
     await driver.settle()
 
 
@@ -58,6 +59,26 @@ async def test_windows_become_as_small_as_the_target_allows_and_their_loss_stays
     assert learned[0].before == 2_000
     assert learned[-1].needed < learned[-1].by_delay
     assert driver.broker.accounted >= sum(sizes)
+
+
+async def test_records_that_are_alike_make_windows_smaller_and_never_below_ten_times_k() -> None:
+    """What `docs/explain/privacy.md` says of strangers who may write, and why they must not."""
+    smallest = []
+    for planted in (0.0, 0.97):
+        async with Driver(window=WINDOW | {"max_records": 20_000}, privacy={"k": 10}) as driver:
+            for number in range(6):
+                records, own = _people(600, 1_000 * number), np.random.default_rng(number).random(600) >= planted
+                driver.send(
+                    [
+                        record if alone else json.dumps({"person": n, "age": 5, "city": CITIES[0]}).encode()
+                        for n, (record, alone) in enumerate(zip(records, own.tolist(), strict=True), 10**6)
+                    ]
+                )
+                await driver.advance(10.5)
+                await _studied(driver)
+            smallest.append(driver.told(SizesLearned)[-1].in_use)
+    assert smallest[0] > 2 * smallest[1]
+    assert smallest[1] == 100
 
 
 async def test_without_a_target_nothing_is_studied() -> None:
