@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Membership, Place, Publication, Targets
-from stream_anon.service.events import Durations, Outcome, Readings
+from stream_anon.ports import Clock, Membership, Place, Publication, Targets
+from stream_anon.service.events import Durations, Outcome, Readings, WindowPublished
 
 TOO_LARGE = (
     "; if the broker is well and all topics are there, the window is too large for the time it is given: raise "
@@ -128,3 +129,45 @@ class PublicationResult:
     def published(self) -> bool:
         """Return whether the windows were published."""
         return self.outcome in (Outcome.COMMITTED, Outcome.REPEATED, Outcome.FOUND_COMMITTED)
+
+
+def published_event(outcome: Outcome, sent: SentWindow, outgoing: OutgoingWindow, clock: Clock) -> WindowPublished:
+    """Return what is told of a window that has been published."""
+    release, publication = sent.release, sent.publication
+    counts = release.rejects.counts()
+    return WindowPublished(
+        batch=publication.batch,
+        ranges=tuple((*place, start, publication.ends[place]) for place, start in publication.starts.items()),
+        records_in=release.records_in,
+        released=release.released,
+        suppressed={reason.value: count for reason, count in release.suppressed.items()},
+        rejected={reason.label: count for reason, count in counts.items() if not reason.is_ignored},
+        ignored={reason.label: count for reason, count in counts.items() if reason.is_ignored},
+        classes=release.classes,
+        achieved_k=release.achieved_k,
+        achieved_l=release.achieved_l,
+        gcp=release.gcp,
+        gate_violations=release.gate_violations,
+        arrivals=release.arrivals,
+        broker_times=outgoing.times,
+        opened_at=release.opened_at,
+        closed_at=release.closed_at,
+        at=clock.monotonic(),
+        wall=clock.wall(),
+        durations=sent.durations,
+        outcome=outcome,
+        faults=_by_attribute(release.rejects.dead),
+        missing=release.missing,
+        above_max_suppressed=release.above_max_suppressed,
+        achieved_shields=release.achieved_shields,
+        readings=outgoing.readings,
+        lost=tuple((*outgoing.places[part.source], *lost) for part in release.ranges for lost in part.lost),
+    )
+
+
+def _by_attribute(rejects: Rejects) -> dict[tuple[str, int], int]:
+    pairs, counts = np.unique(np.stack([rejects.reasons, rejects.attributes]), axis=1, return_counts=True)
+    return {
+        (Reason(reason).label, attribute): count
+        for (reason, attribute), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
+    }

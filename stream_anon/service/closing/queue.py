@@ -11,9 +11,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.ports import Clock, Membership
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
@@ -22,12 +19,12 @@ from stream_anon.service.closing.outgoing import (
     OutgoingWindow,
     PublicationResult,
     QueuedWindow,
-    SentWindow,
+    published_event,
 )
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
-from stream_anon.service.events import Listener, Outcome, WindowAbandoned, WindowPublished
+from stream_anon.service.events import Listener, Outcome, WindowAbandoned
 
 CANCEL_WITHIN = 0.5
 # What may wait together, and go out together. One window may have more of each: then it waits alone.
@@ -230,7 +227,7 @@ class ClosingQueue:
         for sent, queued in zip(result.windows, bundle, strict=False):
             if result.published:
                 self._out = sent.publication.digest
-                self._tell(self._published(result.outcome, sent, queued.outgoing))
+                self._tell(published_event(result.outcome, sent, queued.outgoing, self._clock))
                 if len(bundle) == 1 and result.outcome is Outcome.COMMITTED:
                     self._bounding.published(queued.outgoing.window, sent.durations)
                 self._rechecks.take(sent.publication)
@@ -269,48 +266,8 @@ class ClosingQueue:
         for queued in bundle:
             self._tell(WindowAbandoned(queued.records, reason))
 
-    def _published(self, outcome: Outcome, sent: SentWindow, outgoing: OutgoingWindow) -> WindowPublished:
-        release, publication = sent.release, sent.publication
-        counts = release.rejects.counts()
-        return WindowPublished(
-            batch=publication.batch,
-            ranges=tuple((*place, start, publication.ends[place]) for place, start in publication.starts.items()),
-            records_in=release.records_in,
-            released=release.released,
-            suppressed={reason.value: count for reason, count in release.suppressed.items()},
-            rejected={reason.label: count for reason, count in counts.items() if not reason.is_ignored},
-            ignored={reason.label: count for reason, count in counts.items() if reason.is_ignored},
-            classes=release.classes,
-            achieved_k=release.achieved_k,
-            achieved_l=release.achieved_l,
-            gcp=release.gcp,
-            gate_violations=release.gate_violations,
-            arrivals=release.arrivals,
-            broker_times=outgoing.times,
-            opened_at=release.opened_at,
-            closed_at=release.closed_at,
-            at=self._clock.monotonic(),
-            wall=self._clock.wall(),
-            durations=sent.durations,
-            outcome=outcome,
-            faults=_by_attribute(release.rejects.dead),
-            missing=release.missing,
-            above_max_suppressed=release.above_max_suppressed,
-            achieved_shields=release.achieved_shields,
-            readings=outgoing.readings,
-            lost=tuple((*outgoing.places[part.source], *lost) for part in release.ranges for lost in part.lost),
-        )
-
 
 def _forget(closing: asyncio.Task[ClosedWindow]) -> None:
     """Retrieve an error that nobody waits for any more, so that asyncio does not log it."""
     if not closing.cancelled():
         closing.exception()
-
-
-def _by_attribute(rejects: Rejects) -> dict[tuple[str, int], int]:
-    pairs, counts = np.unique(np.stack([rejects.reasons, rejects.attributes]), axis=1, return_counts=True)
-    return {
-        (Reason(reason).label, attribute): count
-        for (reason, attribute), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
-    }

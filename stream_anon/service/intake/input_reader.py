@@ -141,7 +141,6 @@ class Reader:
         """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError.
 
         `room` is how many records may still wait to be published: small windows are read several at a time.
-
         Records that wait for their schemas come first. Meanwhile nothing is fetched, but polls go on: they keep the
         membership.
         """

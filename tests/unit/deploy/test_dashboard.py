@@ -187,8 +187,11 @@ NOT_SHOWN = {
     "stream_anon_partitions_without_entry_total",
     "stream_anon_policy_holds",  # the alert on stalls asks for it
     "stream_anon_policy_accepts_missing",
+    "stream_anon_policy_max_records",  # the alert on lag asks for it; the panel shows the bound in use
     "stream_anon_takeover_duration_seconds",
     "stream_anon_transactions_broken_total",
+    "stream_anon_window_bound_bytes",
+    "stream_anon_windows_bounded_smaller_total",  # the panel shows the bound itself
     "stream_anon_worker_restarts_total",
     "stream_anon_workers",
 }

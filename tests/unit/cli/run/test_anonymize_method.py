@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stream_anon.files import whole_table
+from stream_anon.judging import one_table
 from tests.support.data import shared_data
 from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
@@ -229,7 +230,8 @@ def test_what_mu_argus_leaves_below_k_is_explained_and_not_written(
 def test_a_file_of_more_records_than_a_table_may_have_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(whole_table, "MOST_RECORDS", 50)
+    for module in (one_table, whole_table):
+        monkeypatch.setattr(module, "MOST_RECORDS", 50)
     policy = write_policy(tmp_path, method={"name": "datafly"})
     source, target = write_json_lines(tmp_path / "in.jsonl", people(60)), tmp_path / "out.jsonl"
     assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
