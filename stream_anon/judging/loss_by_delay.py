@@ -15,7 +15,7 @@ _FAR = 2  # times the largest window that was seen: beyond, the law is only a gu
 
 @dataclass(frozen=True, slots=True)
 class LossByDelay:
-    """What to expect of one worker.
+    """What to expect of one worker; losses are of the records that are published, without suppressed ones.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.part_losses import PartLosses
+from stream_anon.engine.part_losses import PartLosses, loss_of
 from stream_anon.formats.codecs import codec_of
 from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
 from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
@@ -28,7 +28,6 @@ from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
-from stream_anon.windowing.loss_law import WindowLoss
 
 LEAST_SAMPLED, MOST_SAMPLED = 10_000, 50_000  # records in all; two windows, if they hold a number between these
 
@@ -145,9 +144,9 @@ def _by_delay(policy: Policy, windows: Sequence[Outcome], sample: Sample) -> Los
     """Return what the windows of a sample, and parts of the largest, tell about its rate."""
     if not windows or not sample.seconds:
         return None
-    seen = [WindowLoss(window.records, release.gcp) for window, release in windows if release.gcp is not None]
-    largest, _ = max(windows, key=lambda each: each[0].records)
-    seen += PartLosses(policy, np.random.default_rng(0)).of(largest, policy.crowd)
+    seen = [loss for _, release in windows if (loss := loss_of(release)) is not None]
+    largest = max(windows, key=lambda each: each[1].released)
+    seen += PartLosses(policy, np.random.default_rng(0)).of(*largest, policy.crowd)
     return loss_by_delay(seen, len(sample) / sample.seconds, policy.window)
 
 

@@ -85,7 +85,8 @@ class WindowLimits:
         Whether nobody has chosen `max_records`. Then it is the most that a window may hold, and whoever runs the
         windows closes them earlier where memory or time is short; see `windowing.bounds`.
     target_loss
-        GCP at which a service closes windows, sooner than it must; None: it fills them as far as it may.
+        Mean NCP of published records at which a service closes windows, sooner than it must; None: it fills them
+        as far as it may.
     """
 
     max_records: int = 10_000

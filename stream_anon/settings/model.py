@@ -50,8 +50,9 @@ It waits for nothing else: a window of enough people that misses a sensitive val
 due, since the moment of publication would tell who brought that value. So with `privacy.sensitive` let it wait for
 many times as many people as a class needs, or most windows of a quiet topic are suppressed.
 
-`target_loss` closes windows as early as the loss allows. A service learns from the windows that it has published
-how loss falls with their records, and closes a window at the size that promises the target: no later than
+`target_loss` closes windows as early as the loss allows: that of the records that are published, for suppressed
+ones do not count here. A service learns from the windows that it has published how loss falls with their records,
+and closes a window at the size that promises the target: no later than
 `max_records` and `max_delay`, at 10 times `k` records or more, and not by its size while it has fewer people than a
 class or `least_people` needs. The first windows, before anything is learned, close as if it were not given. What is
 no service, such as `anonymize --by-arrival` and `Anonymizer`, does not learn, and closes windows as if it were not
@@ -74,7 +75,8 @@ given. It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, whic
     least_people: int = Field(default=0, ge=0, le=MOST_RECORDS)
     """With `shortfall: hold`, for how many people an overdue window waits; 0: as many as a class needs at least."""
     target_loss: float | None = Field(default=None, gt=0, lt=1)
-    """Information loss (GCP) at which a window closes before `max_delay`, such as 0.10; without it none does."""
+    """Information loss (mean NCP) of the records that are published at which a window closes before `max_delay`,
+    such as 0.10; without it none does."""
 
     @property
     def memory(self) -> int | None:

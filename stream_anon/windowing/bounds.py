@@ -98,13 +98,14 @@ class LearnedBound:
     def sealed(self, held: int, free: int) -> None:
         """Note how much a window held when it was sealed, in bytes, and how much memory was free then.
 
-        Less free memory than its closing takes halves what the next ones hold. Where there is twice as much as
-        closing a window of twice the size takes, they may hold that.
+        Less free memory than its closing takes halves what the next ones hold, rounded up to a power of two: it is
+        shown, and so must not tell the bytes of one window. Where there is twice as much as closing a window of
+        twice the size takes, they may hold that.
         """
         if self._fixed or self._most.memory == math.inf:
             return
         if free < _CLOSING * held:
-            self._set(self.now.records, max(LEAST_MEMORY, min(held, self.now.memory) / 2))
+            self._set(self.now.records, max(LEAST_MEMORY, _half_of(min(held, self.now.memory))))
         elif free > 4 * _CLOSING * self.now.memory:
             self._set(self.now.records, min(2 * self.now.memory, self._most.memory))
 
@@ -117,3 +118,8 @@ class LearnedBound:
         self.now = replace(
             self._most, records=min(records, self._most.records), memory=min(memory, self._most.memory)
         )
+
+
+def _half_of(held: float) -> float:
+    """Return the half of some bytes, rounded up to a power of two; it is less than all of them."""
+    return float(2 ** (math.ceil(math.log2(held)) - 1))

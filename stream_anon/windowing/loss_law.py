@@ -23,10 +23,20 @@ _MOST_RECORDS = 1e12
 
 
 class WindowLoss(NamedTuple):
-    """The records of a window, and its GCP, in which suppressed records count 1."""
+    """The published records of a window, and their mean NCP."""
 
     records: int
     loss: float
+
+    @classmethod
+    def of_published(cls, gcp: float | None, released: int, suppressed: int) -> WindowLoss | None:
+        """Return the loss of what was published, given a GCP in which each suppressed record counts 1.
+
+        None where nothing was published.
+        """
+        if gcp is None or not released:
+            return None
+        return cls(released, max(0.0, gcp * (released + suppressed) - suppressed) / released)
 
 
 @dataclass(frozen=True, slots=True)

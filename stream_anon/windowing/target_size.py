@@ -1,7 +1,8 @@
 """How many records a window needs to meet a target of loss, learned from windows that were published.
 
-The size follows from losses of published windows alone. It is rounded up to steps of an eighth, and it falls by two
-steps or more at a time: so it does not go to and fro, and one record of a published window hardly ever moves it.
+The size follows from the published records alone, from their number and their loss: what is suppressed has no part
+in it. It is rounded up to steps of an eighth, and it falls by two steps or more at a time: so it does not go to and
+fro, and one record of a published window hardly ever moves it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class TargetSize:
     Parameters
     ----------
     target
-        The most loss, above 0 and below 1.
+        The most loss of published records, above 0 and below 1.
     least, most
         Bounds on the size in use, the lower one no higher than the other. Before any window was published the
         size is `most`.
@@ -71,7 +72,7 @@ class TargetSize:
         law = LossLaw.fit([window for window, _ in self._seen], weights)
         self.needed = _rounded_up(law.records(self._target))
         # A law is trusted down to a tenth of what was seen: the next window then shows more.
-        trusted = min(window.records for window, _ in self._seen) // 10
+        trusted = _rounded_up(min(window.records for window, _ in self._seen) / 10)
         asked = min(max(self.needed, trusted, self.least), self._most)
         if asked > self.in_use or asked * 10 ** (_STEADY / _STEPS) <= self.in_use:
             self.in_use = asked
@@ -79,5 +80,5 @@ class TargetSize:
 
 def _rounded_up(records: float) -> int:
     """Return the next of the sizes that are steps apart."""
-    step = math.ceil(_STEPS * math.log10(records) - 1e-9)
+    step = math.ceil(_STEPS * math.log10(max(records, 1.0)) - 1e-9)
     return min(math.ceil(10 ** (step / _STEPS) - 1e-9), _MOST_NEEDED)

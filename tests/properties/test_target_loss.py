@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from benchmarks.tables import Table, adult, made_up, taxi
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.part_losses import PartLosses
+from stream_anon.engine.part_losses import PartLosses, loss_of
 from stream_anon.judging.replay import replayed
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import Policy, WindowLimits
-from stream_anon.windowing.loss_law import WindowLoss
 from stream_anon.windowing.target_size import TargetSize
 from tests.support.data import DATA, shared_data
 
@@ -55,11 +54,12 @@ def run(table: Table, times: NDArray[np.float64], limits: WindowLimits) -> Itera
     engine.open(0, 0)
     closer, parts = Closer(policy), PartLosses(policy, draws)
     for window, closed in replayed(engine, batch, times):
-        loss = closer.release(window, draws).gcp
-        assert loss is not None
-        size.published(WindowLoss(window.records, loss))
-        size.learn(parts.of(window, size.least))
-        yield Closed(window.records, loss, closed - window.opened_at, size.needed)
+        release = closer.release(window, draws)
+        lost = loss_of(release)
+        assert lost is not None
+        size.published(lost)
+        size.learn(parts.of(window, release, size.least))
+        yield Closed(window.records, lost.loss, closed - window.opened_at, size.needed)
 
 
 def _adult() -> Table:

@@ -15,7 +15,6 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals
 from stream_anon.operations.plan.sizing import Sizing, sizing
 from stream_anon.operations.plan.trial import Figures, Setting, Trial, try_setting, with_setting
-from stream_anon.windowing.loss_law import WindowLoss
 
 SCHEMA_VERSION = 1
 MOST_SETTINGS = 1000
@@ -158,7 +157,7 @@ class Plan:
         for trials in alike.values():
             largest = max((trial.setting for trial in trials), key=lambda setting: setting.max_records)
             limits = replace(own, max_records=largest.max_records, max_delay=largest.max_delay)
-            seen = [WindowLoss(f.records // f.windows, f.loss) for trial in trials if (f := trial.figures)]
+            seen = [loss for trial in trials if (f := trial.figures) and (loss := f.published) is not None]
             told = loss_by_delay(seen, self.arrivals.rate, limits, self.limits.loss)
             found += [(largest, told)] if told is not None else []
         return tuple(found)

@@ -18,6 +18,7 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import MOST_K_FOREST, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.operations.plan.arrivals import Arrivals
+from stream_anon.windowing.loss_law import WindowLoss
 
 _QUANTILE = 0.95
 
@@ -70,6 +71,13 @@ class Figures:
     suppressed: float
     loss: float
     least_individuals: int | None
+
+    @property
+    def published(self) -> WindowLoss | None:
+        """Return the published records of a mean window and their loss; None where nothing was published."""
+        suppressed = round(self.suppressed * self.records)
+        found = WindowLoss.of_published(self.loss, self.records - suppressed, suppressed)
+        return None if found is None else WindowLoss(found.records // self.windows, found.loss)
 
 
 @dataclass(frozen=True, slots=True)

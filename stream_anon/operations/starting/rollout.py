@@ -64,7 +64,7 @@ class Before:
     delivery
         How it was published.
     window
-        Records and loss of its newest window; None if it had no record.
+        Published records of its newest window and their loss; None if it had none.
     """
 
     policy: str  # empty if none of the certificates can be read
@@ -182,7 +182,8 @@ def before_of(values: Iterable[bytes]) -> Before | None:
     if not parts:
         return None if understood else Before("", 0, "an unknown time", {}, known=False)
     newest = _newest(parts)
-    stated, loss = stated_in(newest), _loss_of(newest)
+    stated = stated_in(newest)
+    loss = WindowLoss.of_published(newest.gcp, newest.released, newest.suppressed)
     facts = newest.policy, newest.revision, newest.closed
     with suppress(CertificateError):
         document = join_document(list(documents.get(newest.promises or "", {}).values()))
@@ -197,11 +198,6 @@ def before_of(values: Iterable[bytes]) -> Before | None:
         promises["attributes"] = {name: {"role": "quasi-identifier"} for name in sorted(names)}
     known = understood and newest.promises is None
     return Before(*facts, promises, known, newest.delivery, loss)
-
-
-def _loss_of(newest: Certificate) -> WindowLoss | None:
-    records = newest.released + newest.suppressed
-    return WindowLoss(records, newest.gcp) if newest.gcp is not None and records else None
 
 
 def _newest(parts: Sequence[Certificate]) -> Certificate:

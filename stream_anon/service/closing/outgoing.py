@@ -57,6 +57,8 @@ class ClosedWindow:
 
     Parameters
     ----------
+    window
+        With its rows in the order of the release.
     previous
         Digest of the certificate that its own one names.
     draws
@@ -65,6 +67,7 @@ class ClosedWindow:
         Bytes of what is published.
     """
 
+    window: SealedWindow
     release: Release
     publication: Publication
     previous: str | None
@@ -103,10 +106,13 @@ class SentWindow:
 
     Parameters
     ----------
+    window
+        With its rows in the order of the release.
     durations
         `publish` and `commit` are its share of the transaction's time.
     """
 
+    window: SealedWindow
     release: Release
     publication: Publication
     durations: Durations

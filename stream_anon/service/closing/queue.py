@@ -236,10 +236,10 @@ class ClosingQueue:
                 self._tell(published_event(result.outcome, sent, queued.outgoing, self._clock))
                 if len(bundle) == 1 and result.outcome is Outcome.COMMITTED:
                     self._bounding.published(queued.outgoing.window, sent.durations)
-                if self._sizes is not None:
-                    self._sizes.take(queued.outgoing.window, sent.release)
                 self._rechecks.take(sent.publication)
                 self._leakages.take(queued.outgoing.window, sent.release)
+                if self._sizes is not None:
+                    self._sizes.take(sent.window, sent.release)
             else:
                 self._tell(WindowAbandoned(sent.release.records_in, result.outcome.value))
         return None if result.published else Unpublished(result.outcome, bundle[0].outgoing.membership)
@@ -257,6 +257,8 @@ class ClosingQueue:
         self.abandon(reason)
         self._rechecks.stop()
         self._leakages.stop()
+        if self._sizes is not None:
+            self._sizes.stop()
         task, self._publishing = self._publishing, None
         bundle, self._running = self._running, []
         if task is None:

@@ -20,7 +20,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.sampling import Sampler
 from stream_anon.service.events import Listener, WindowAudited
 
-SHARE = 0.02  # the most of the time that audits may take, and what learns from published windows beside them
+SHARE = 0.02  # the most of the time that audits may take
 
 _OF_MANY_WINDOWS = (Kind.UNKNOWN_PREVIOUS, Kind.GAP)
 BROKE_OFF = "the audit broke off: a bug"

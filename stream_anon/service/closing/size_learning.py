@@ -3,10 +3,11 @@
 ::
 
     published: records, loss ──────────────┐
-    a half, a quarter of it: loss ─────────┴──▶ law ──▶ size of the windows that open from now on
+    a half, a quarter of them: loss ───────┴──▶ law ──▶ size of the windows that open from now on
 
-Halves and quarters are closed in a thread, by an engine that publishes nothing, in the audits' share of the time.
-Of the open window nothing is looked at: it keeps the size that it opened with.
+Halves and quarters are closed in a thread, by an engine that publishes nothing, in a share of the time of their
+own: they take nothing from the audits. A record that was not published has no part in any of it. Nothing of an open
+window decides anything but its counts of records and people, and its age; it keeps the size that it opened with.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from stream_anon.engine.part_losses import PartLosses
+from stream_anon.engine.part_losses import PartLosses, loss_of, part_sizes
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -25,8 +26,9 @@ from stream_anon.service.events import Listener, SizesLearned, WindowStudied
 from stream_anon.windowing.loss_law import WindowLoss
 from stream_anon.windowing.target_size import TargetSize
 
+SHARE = 0.01  # the most of the time that studies of halves and quarters may take
 PAUSE = 30.0
-"""Seconds between two studies of halves and quarters, at the least: most of the share is the audits'."""
+"""Seconds between two of these studies, at the least."""
 _SHORTEST = 1e-3  # seconds that a window is taken to have been open, if it was filled at once
 
 
@@ -39,8 +41,6 @@ class SizeLearning:
         Learns; the engine asks it.
     draws
         Choose halves and quarters and close them; apart from those of what is published.
-    sampler
-        Gives time for it, together with the audits.
     """
 
     def __init__(
@@ -48,17 +48,14 @@ class SizeLearning:
         policy: Policy,
         size: TargetSize,
         draws: np.random.Generator,
-        sampler: Sampler,
         clock: Clock,
         tell: Listener,
     ) -> None:
         self._max_delay = policy.window.max_delay
         self._size = size
         self._parts = PartLosses(policy, draws)
-        self._sampler = sampler
-        self._clock = clock
+        self._sampler = Sampler(clock, SHARE, PAUSE)
         self._tell = tell
-        self._again = clock.monotonic()
         self._by_delay = policy.window.max_records
 
     def begin(self, window: WindowLoss) -> None:
@@ -66,18 +63,17 @@ class SizeLearning:
         self._size.published(window)
 
     def take(self, window: SealedWindow, release: Release) -> None:
-        """Learn from a window that was published; study its parts, if it is time."""
-        if release.gcp is None or not window.records:
+        """Learn from a window that was published; study its parts, if it has any and it is time."""
+        loss = loss_of(release)
+        if loss is None:
             return
         age = max(window.closed_at - window.opened_at, _SHORTEST)
         self._by_delay = round(window.records / age * self._max_delay)
         before = self._size.in_use
-        self._size.published(WindowLoss(window.records, release.gcp))
+        self._size.published(loss)
         self._tell_sizes(before)
-        if self._clock.monotonic() < self._again:
-            return
-        if self._sampler.offer(partial(self._parts.of, window, self._size.least), self._studied):
-            self._again = self._clock.monotonic() + PAUSE
+        if part_sizes(loss.records, self._size.least):
+            self._sampler.offer(partial(self._parts.of, window, release, self._size.least), self._studied)
 
     def _studied(self, parts: tuple[WindowLoss, ...] | None, seconds: float) -> None:
         self._tell(WindowStudied(seconds, broke_off=parts is None))
@@ -88,3 +84,7 @@ class SizeLearning:
     def _tell_sizes(self, before: int) -> None:
         if self._size.needed is not None:
             self._tell(SizesLearned(self._size.needed, self._by_delay, self._size.in_use, before))
+
+    def stop(self) -> None:
+        """Stop without waiting; a thread that still computes ends with the process at the latest."""
+        self._sampler.stop()

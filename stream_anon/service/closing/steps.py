@@ -129,7 +129,7 @@ class ClosingSteps:
             begun = self.clock.monotonic()
             too_large = partial(self.writer.too_large, targets=outgoing.targets)
             with self.busy.working():
-                release, draws = await asyncio.to_thread(self._released, outgoing.window, too_large)
+                window, release, draws = await asyncio.to_thread(self._released, outgoing.window, too_large)
             released = self.clock.monotonic()
             self.first_window.judge(release)
         # A window is encoded once: every attempt sends these bytes, unless a broker refuses their times.
@@ -138,7 +138,7 @@ class ClosingSteps:
             publication = await self._written(outgoing, release, named, draws)
         size = sum(parcel.size for parcel in publication.parcels)
         encoded = self.clock.monotonic() - released
-        return ClosedWindow(release, publication, named, draws, released - begun, encoded, size)
+        return ClosedWindow(window, release, publication, named, draws, released - begun, encoded, size)
 
     async def _written(
         self,
@@ -157,10 +157,12 @@ class ClosingSteps:
                 self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
             )
 
-    def _released(self, sealed: SealedWindow, too_large: TooLarge) -> tuple[Release, np.random.Generator]:
-        """Return what becomes of a window, and draws for where its records go."""
+    def _released(
+        self, sealed: SealedWindow, too_large: TooLarge
+    ) -> tuple[SealedWindow, Release, np.random.Generator]:
+        """Return a window as it is closed, what becomes of it, and draws for where its records go."""
         window, draws, places = self.drawn(sealed)
-        return self.closer.release(window, draws, too_large), places
+        return window, self.closer.release(window, draws, too_large), places
 
     async def publish(  # noqa: PLR0915 - one attempt after the other, and each way in which it may end
         self,
@@ -255,6 +257,7 @@ class ClosingSteps:
             outcome,
             tuple(
                 SentWindow(
+                    its.window,
                     its.release,
                     sent,
                     Durations(its.released, its.encoded, seconds * share, commit * share, its.release.gate_seconds),

@@ -246,7 +246,6 @@ def assemble(  # noqa: PLR0913 - a part an argument
         settle_within=settle_within,
         too_slow=bounding.too_slow,
     )
-    sampler = Sampler(clock, SHARE)
     parts = Components(
         policy=policy,
         choices=OperatorChoices(kafka.start, kafka.lost_input, outputs_of(kafka)),
@@ -261,9 +260,9 @@ def assemble(  # noqa: PLR0913 - a part an argument
         tell=tell,
         at=at,
         keeper=keeper,
-        rechecks=Rechecks(policy, kafka.output, kafka.certificates, sampler, tell, decode),
+        rechecks=Rechecks(policy, kafka.output, kafka.certificates, Sampler(clock, SHARE), tell, decode),
         leakages=LeakageSamples(policy, clock, tell, secrets.randbelow),
-        sizes=None if size is None else SizeLearning(policy, size, fresh_draws(), sampler, clock, tell),
+        sizes=None if size is None else SizeLearning(policy, size, fresh_draws(), clock, tell),
         troubles=Troubles(
             ledger,
             kafka.ledger,

@@ -23,7 +23,7 @@ class Permit:
         Published attributes that must have a value before the first window goes out, since no record of the input
         could tell yet whether they come.
     last
-        Records and loss of the window that was published last, if it was published under this policy.
+        Records of the window that was published last and their loss, if it was published under this policy.
     """
 
     revision: int = 0

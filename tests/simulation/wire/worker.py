@@ -284,5 +284,5 @@ class Worker:
         }
         parcels.append(Parcel(CERTIFICATES, 0, [json.dumps(certificate).encode()], _TIME, header_of(batch)))
         publication = Publication(batch, tuple(parcels), starts, ends, "", _TIME, self._topic_ids)
-        release: Any = SimpleNamespace(gate_seconds=0.0)
-        return ClosedWindow(release, publication, previous, np.random.default_rng(0), 0.0, 0.0, 0)
+        window, release = cast("Any", None), cast("Any", SimpleNamespace(gate_seconds=0.0))
+        return ClosedWindow(window, release, publication, previous, np.random.default_rng(0), 0.0, 0.0, 0)

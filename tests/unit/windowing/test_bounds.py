@@ -106,6 +106,15 @@ def test_where_memory_is_short_windows_hold_half_until_there_is_enough_again() -
     assert learned.now.memory == GIB
 
 
+@given(st.integers(2**24, 2**31))
+def test_what_windows_may_hold_never_tells_the_bytes_of_one(held: int) -> None:
+    learned = _learned(GIB)
+    learned.sealed(held, 0)
+    assert learned.now.memory in {2.0**power for power in range(24, 30)}
+    assert min(held, GIB) / 2 <= max(learned.now.memory, LEAST_MEMORY)
+    assert learned.now.memory < max(held, LEAST_MEMORY + 1)
+
+
 @given(
     st.lists(
         st.one_of(

@@ -72,3 +72,20 @@ def test_sizes_that_are_nearly_alike_leave_the_exponent_near_the_usual_one() -> 
     for _ in range(50):
         seen = [WindowLoss(1000 + i, float(draws.uniform(0.27, 0.33))) for i in range(20)]
         assert LossLaw.fit(seen).exponent == pytest.approx(USUAL, abs=0.1)
+
+
+@given(st.lists(st.tuples(st.integers(1, 1_000), losses), max_size=9), st.integers(0, 10_000))
+def test_the_loss_of_what_was_published_does_not_depend_on_what_was_suppressed(
+    classes: list[tuple[int, float]], suppressed: int
+) -> None:
+    released = sum(count for count, _ in classes)
+    lost = math.fsum(count * loss for count, loss in classes)
+    gcp = (lost + suppressed) / (released + suppressed) if released + suppressed else None
+    found = WindowLoss.of_published(gcp, released, suppressed)
+    if not released:
+        assert found is None
+        return
+    assert found is not None
+    assert found.records == released
+    assert found.loss == pytest.approx(lost / released, abs=1e-9)
+    assert found.loss >= 0

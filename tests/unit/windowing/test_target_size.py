@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -79,6 +80,16 @@ def test_a_law_is_not_trusted_below_a_tenth_of_what_was_seen() -> None:
     size = TargetSize(0.5, 100, 1_000_000)
     sizes = list(used(size, census, 1_000_000, 4, study=False))
     assert sizes == [1_000_000, 100_000, 10_000, 1_000]
+
+
+def test_a_size_never_tells_exactly_how_many_records_a_window_had() -> None:
+    sizes = set()
+    for records in range(1_000, 10_000, 7):
+        size = TargetSize(0.5, 10, 1_000_000)
+        size.published(WindowLoss(records, 0.05))
+        assert size.in_use * 10 >= records
+        sizes.add(size.in_use)
+    assert sizes <= {math.ceil(10 ** (step / 20) - 1e-9) for step in range(40, 61)}
 
 
 def test_before_a_window_was_published_windows_are_as_large_as_they_may_be() -> None:

@@ -42,6 +42,12 @@ def _figures(policy: Policy, arrivals: Arrivals, setting: Setting) -> Figures:
     return found.figures
 
 
+def test_what_a_delay_costs_is_told_of_published_records() -> None:
+    figures = Figures(10, 1_000, 1.0, 1.0, 1.0, suppressed=0.4, loss=0.52, least_individuals=3)
+    assert figures.published == pytest.approx((60, 0.2))
+    assert replace(figures, suppressed=1.0, loss=1.0).published is None
+
+
 def test_figures_are_those_of_a_file_that_is_anonymized_with_the_same_setting(
     sample: tuple[Policy, Path], tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import asked_of, individual_of, stated_by, terms_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.windowing.loss_law import WindowLoss
 from tests.support.policies import write_policy
 
 
@@ -84,6 +85,26 @@ def _before(policy: Policy) -> Before:
     before = before_of([_certificate(policy, **{"age": 1, "home.city": "Oslo"})])
     assert before is not None
     return before
+
+
+@pytest.mark.parametrize(
+    ("counts", "known"),
+    [
+        ({"released": 60, "suppressed": 40, "gcp": 0.52}, WindowLoss(60, 0.2)),
+        ({"released": 60, "suppressed": 0, "gcp": 0.2}, WindowLoss(60, 0.2)),
+        ({"released": 0, "suppressed": 40, "gcp": 1.0}, None),
+        ({"released": 0, "suppressed": 0, "gcp": None}, None),
+    ],
+)
+def test_sizes_begin_with_the_loss_of_what_the_newest_window_published(
+    tmp_path: Path, counts: dict[str, Any], known: WindowLoss | None
+) -> None:
+    before = before_of([msgspec.json.encode(msgspec.json.decode(_certificate(_policy(tmp_path))) | counts)])
+    assert before is not None
+    if known is None:
+        assert before.window is None
+    else:
+        assert before.window == pytest.approx(known)
 
 
 def test_no_certificate_tells_nothing(tmp_path: Path) -> None:
