@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -476,19 +477,59 @@ def test_what_is_in_a_range_and_over_a_limit_does_not_depend_on_the_order_of_row
     spark: Any, tmp_path: Path
 ) -> None:
     policy = Policy.load(write_policy(tmp_path, window={"max_records_per_individual": 1}))
-    frame = columns_of.declared(many(spark, tmp_path, 900, each=3), policy)
+    # A person's first record differs from another of theirs in nothing but the sign of a zero.
+    zero = sql.functions.expr("if(visits % 3 = 2, visits, 0) * if(visits % 3 = 1, -1.0D, 1.0D)")
+    frame = many(spark, tmp_path, 900, each=3).withColumn("visits", zero)
+    same = sql.Window.partitionBy("person")
+    for name in ("age", "home", "illness"):
+        frame = frame.withColumn(name, sql.functions.min(name).over(same))
+    frame = columns_of.declared(frame.persist(), policy)
     ranges = LineRanges.of(policy, CodedBatch.concatenate(list(IncomingReader(policy, frame.toArrow()))), 3)
     assert len(ranges) == 3
     placed = [
-        Counter(ranges_of._placed(given, policy, ranges, (1, 2), "salt").collect())
-        for given in (frame, frame.orderBy("visits").repartition(3, "age"))
+        Counter(map(repr, ranges_of._placed(given, policy, ranges, (1, 2), "salt").collect()))
+        for given in (
+            frame.coalesce(1).sortWithinPartitions(sql.functions.col("visits").cast("string")),
+            frame.coalesce(1).sortWithinPartitions(sql.functions.col("visits").cast("string").desc()),
+        )
     ]
     assert placed[0] == placed[1]
-    assert sum(row[-1] for row in placed[0]) == 600
+    assert sum("over=True" in row for row in placed[0].elements()) == 600
+
+
+def test_rows_of_which_another_column_is_null_are_not_hashed_alike(spark: Any) -> None:
+    rows = spark.createDataFrame([(None, "x"), ("x", None), (None, None), ("x", "x")], "a string, b string")
+    assert rows.select(ranges_of._chance(rows, "salt")[0]).distinct().count() == 4
+
+
+@pytest.mark.parametrize(
+    ("told", "cores"),
+    [
+        ({"spark.master": "local"}, 1),
+        ({"spark.master": "local[3]", "spark.executor.cores": "9"}, 3),
+        ({"spark.master": "local[3,5]"}, 3),
+        ({"spark.master": "local[*]"}, None),
+        ({"spark.master": "yarn", "spark.executor.cores": "9"}, 9),
+        ({"spark.master": "spark://host:7077"}, None),
+    ],
+)
+def test_the_cores_of_an_executor_are_those_that_spark_gives_it(told: dict[str, str], cores: int | None) -> None:
+    assert columns_of.cores_of(SimpleNamespace(conf=told)) == cores
+
+
+def test_a_range_has_the_share_of_the_memory_that_one_of_the_tasks_beside_it_may_take(spark: Any) -> None:
+    cores = columns_of.cores_of(spark)
+
+    def shares(pieces: Iterator[Any]) -> Iterator[Any]:
+        list(pieces)
+        yield pa.RecordBatch.from_pydict({"shares": [columns_of.tasks_at_once(cores)]})
+
+    assert {row.shares for row in spark.range(2).mapInArrow(shares, "shares bigint").collect()} == {2}
 
 
 def test_a_range_that_was_released_is_not_released_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges_of, "task_number", lambda: 4)
+    monkeypatch.setattr(ranges_of, "tasks_at_once", lambda cores: cores)
     policy = Policy.load(write_policy(tmp_path))
     records = [{**one, "home.city": one["home"]["city"]} for one in people(200)]
     names = ["person", "age", "home.city", "visits", "illness"]
@@ -496,7 +537,7 @@ def test_a_range_that_was_released_is_not_released_again(tmp_path: Path, monkeyp
     piece = pa.RecordBatch.from_pydict({**columns, "over": [False] * 200})
     batch = CodedBatch.concatenate(list(IncomingReader(policy, piece.drop_columns(["over"]).rename_columns(names))))
     folder = tmp_path / "ranges"
-    task = ranges_of._RangeTask(folder, whole(policy), names, LineRanges.of(policy, batch, 1), (1, 2))
+    task = ranges_of._RangeTask(folder, whole(policy), names, LineRanges.of(policy, batch, 1), (1, 2), 1)
     with pytest.raises(InputError, match="is not there"):
         next(task(iter([piece])))
     folder.mkdir()

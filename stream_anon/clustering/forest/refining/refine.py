@@ -149,8 +149,8 @@ def cut_anew(codes: NDArray[np.int32], classes: Classes, model: CostModel, k: in
 
     The rows of a class are put in order before, so that a neighbour takes those first that suit it best. Every end
     of a class is still there to be chosen, so the loss does not grow; and where many classes are a little larger
-    than they must be, there is one more of them afterwards. Fewer than k rows cannot be cut, and keep their classes.
-    Arguments are those of `refined`.
+    than they must be, there is one more of them afterwards. Fewer than k rows keep their classes. Arguments are
+    those of `refined`.
     """
     rows, ends = classes
     rows, n = rows.copy(), len(rows)
