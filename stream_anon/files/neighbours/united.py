@@ -97,10 +97,10 @@ class UnitedClasses:
         return own.astype(np.int32)
 
     def unlink(self, key: NDArray[np.int64]) -> None:
-        """Number individuals anew, in each class otherwise: nothing tells which of two classes are one person's.
+        """Give each individual another number in each class: then none tells who is in which other class.
 
-        Each stands once in a class then, in no order. The numbers follow from what the class publishes and from those
-        before; `key` is a secret int64[2]. O(records log records).
+        Each stands once in a class then, in no order. A number follows from what the class publishes and from the
+        one before, by a secret key int64[2]. O(records log records).
         """
         if not self._people:
             return
