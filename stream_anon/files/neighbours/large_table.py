@@ -43,15 +43,20 @@ class Room:
 
     The batch with the largest rows tells; a few rows do not.
 
+    Parameters
+    ----------
+    beside
+        How many processes share this memory.
+
     Attributes
     ----------
     rows
         As many as a policy allows before enough rows have come.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, beside: int = 1) -> None:
         self._least = policy.crowd * 20
-        self._memory = free_memory()
+        self._memory = free_memory() // beside
         self._unmeasured: list[CodedBatch] = []
         self.rows = MOST_RECORDS
 

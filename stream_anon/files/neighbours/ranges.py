@@ -31,7 +31,9 @@ from stream_anon.files.neighbours.large_table import Room, heaps_of, line_of
 from stream_anon.files.neighbours.scattered import Heap, shuffled
 from stream_anon.files.neighbours.table_on_disk import TableOnDisk
 from stream_anon.files.neighbours.united import UnitedClasses, Untaken
+from stream_anon.formats.tables.new_files import private_file
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.keys import PROCESS_KEY
 from stream_anon.microdata.policy import LearnedOrder, Policy
 
 LEAST = 20  # times k individuals of the sample are in each range, so that what is left over at its ends is little
@@ -113,8 +115,11 @@ class RangeFolder:
         batches: Iterable[tuple[CodedBatch, NDArray[np.bool_]]],
         heaps: int,
         coerced: Callable[[], int],
+        beside: int = 1,
     ) -> None:
         """Release the rows of a range, and write what became of them.
+
+        Individuals are written under numbers that differ from class to class, and follow from the process key.
 
         Parameters
         ----------
@@ -124,12 +129,15 @@ class RangeFolder:
             To how many the rows of each range of the table are dealt.
         coerced
             Returns, behind the last batch, how many texts counted as another type.
+        beside
+            How many processes share the free memory.
         """
-        table, room = TableOnDisk(policy, order), Room(policy)
+        table, room = TableOnDisk(policy, order), Room(policy, beside)
         for batch, over in batches:
             room.measure(batch)
             table.add(batch, over)
         united, scattered = table.release(max(1, ceil(2 * len(table) / room.rows)), heaps)
+        united.unlink(PROCESS_KEY)
         for number, heap in scattered.heaps():
             _dump(self._heap(number), heap)
         _dump(self._contents, (united, table.untaken, coerced()))
@@ -154,7 +162,7 @@ class RangeFolder:
 
 
 def _dump(path: Path, value: Any) -> None:
-    with path.open("xb") as file:
+    with private_file(path) as file:
         pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
 
 
@@ -207,7 +215,7 @@ class JoinedRanges(Anonymization):
 
     Notes
     -----
-    Where individuals may have several records, memory holds 16 bytes of each record too.
+    Where individuals may have several records, memory holds 16 bytes of each individual of each class too.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.files.anonymizing import SOURCE
 from stream_anon.microdata.batch import Rejects
+from stream_anon.microdata.keys import bytes_keys, keys_of_spans
 from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import Classes, InputRange, Release, Suppression
 from stream_anon.privacy.gcp import gcp
@@ -95,10 +96,26 @@ class UnitedClasses:
             self._of_people.append(own)
         return own.astype(np.int32)
 
+    def unlink(self, key: NDArray[np.int64]) -> None:
+        """Give each individual another number in each class: then none tells who is in which other class.
+
+        Each stands once in a class then, in no order. A number follows from what the class publishes and from the
+        one before, by a secret key int64[2]. O(records log records).
+        """
+        if not self._people:
+            return
+        own, people = np.concatenate(self._of_people), np.concatenate(self._people)
+        texts = np.stack([bytes_keys(list(self._numbers), key)[own], people], axis=1)
+        people = keys_of_spans(texts.tobytes(), np.arange(1, len(own) + 1) * 16, key)
+        order = np.lexsort((people, own))
+        own, people = own[order], people[order]
+        first = np.append(True, (np.diff(own) != 0) | (np.diff(people) != 0))
+        self._of_people, self._people = [own[first]], [people[first]]
+
     def join(self, other: UnitedClasses) -> NDArray[np.int64]:
         """Take all windows of another; return the number that each of its classes has here.
 
-        Individuals must have the same numbers in both.
+        Individuals must have the same numbers in both, in each class.
         """
         numbers = np.fromiter(
             (self._numbers.setdefault(name, len(self._numbers)) for name in other._numbers),

@@ -59,13 +59,11 @@ class CsvRows:
     def __init__(self, text: TextLines, lines: Iterator[str], delimiter: str, width: int) -> None:
         self._text, self._lines = text, lines
         self._delimiter, self._width = delimiter, width
-        self._waiting: list[str] = []  # lines that were read too early
         self._next = 2  # the line that comes next
 
     def __iter__(self) -> Iterator[Stretch]:
         """Yield all rows, up to `ROWS` at a time."""
-        while texts := [*self._waiting, *islice(self._lines, ROWS - len(self._waiting))]:
-            self._waiting = []
+        while texts := list(islice(self._lines, ROWS)):
             found = self._split(texts) or self._parsed(texts)
             if found.lines:
                 yield found
@@ -122,11 +120,13 @@ class CsvRows:
         return [row for row, _ in kept], [line for _, line in kept]
 
     def _one_by_one(self, texts: list[str]) -> tuple[Sequence[Row | None], Sequence[int]]:
-        """Return the next rows; None for one with a cell beyond the csv module's limit."""
+        """Return the next rows; None for one with a cell beyond the csv module's limit.
+
+        Each row takes a line or more, so that `ROWS` rows leave none of the lines over.
+        """
         rows: list[Row | None] = []
         lines: list[int] = []
-        waiting = iter(texts)
-        reader = csv.reader(chain(waiting, self._lines), delimiter=self._delimiter)
+        reader = csv.reader(chain(texts, self._lines), delimiter=self._delimiter)
         while len(rows) < ROWS:
             line = self._next + reader.line_num
             try:
@@ -139,5 +139,4 @@ class CsvRows:
                 rows.append(row)
                 lines.append(line)
         self._next += reader.line_num
-        self._waiting = list(waiting)
         return rows, lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import Any
 
 from pyspark import TaskContext
@@ -30,6 +32,20 @@ def task_number() -> int:
     context = TaskContext.get()
     assert context is not None  # noqa: S101 - Spark runs this in a task
     return context.partitionId()
+
+
+def cores_of(session: Any) -> int | None:
+    """Return how many cores each executor of a session has; None if Spark does not say before it runs."""
+    local = re.fullmatch(r"local(?:\[([^,]+).*\])?", session.conf.get("spark.master", ""))
+    cores = (local[1] or "1") if local else session.conf.get("spark.executor.cores", None) or "*"
+    return None if cores == "*" else int(cores)
+
+
+def tasks_at_once(cores: int | None) -> int:
+    """Return how many tasks run in the executor of a task at once, at most, if it has so many cores; None: all."""
+    context = TaskContext.get()
+    assert context is not None  # noqa: S101 - Spark runs this in a task
+    return max(1, (cores or os.cpu_count() or 1) // context.cpus())
 
 
 def together(frame: Any, policy: Policy) -> list[Any]:

@@ -30,7 +30,7 @@ from stream_anon.files.incoming import Incoming
 from stream_anon.files.neighbours.ranges import JoinedRanges, LineRanges, RangeFolder
 from stream_anon.formats.tables.format_names import Format, as_written
 from stream_anon.hosts.release_folder import move
-from stream_anon.hosts.spark.columns import numbered, task_number
+from stream_anon.hosts.spark.columns import cores_of, numbered, task_number, tasks_at_once
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.keys import keyed_by
@@ -60,7 +60,7 @@ def joined_ranges(
     policy, count, key = whole(as_written(policy, Format.PARQUET)), len(ranges), (_half(), _half())
     placed = _placed(read, policy, ranges, key, secrets.token_hex(16))
     _by_range(placed, count).mapInArrow(
-        _RangeTask(folder, policy, read.columns, ranges, key), "part bigint"
+        _RangeTask(folder, policy, read.columns, ranges, key, cores_of(read.sparkSession)), "part bigint"
     ).collect()
     folders = [_folder(folder, number) for number in range(count)]
     if not all(each.is_dir() for each in folders):
@@ -76,15 +76,26 @@ def _placed(read: Any, policy: Policy, ranges: LineRanges, key: tuple[int, int],
     rows = numbered(read)
     schema = numbered(read).schema.add(_RANGE, LongType()).add(_PERSON, LongType())
     found = rows.mapInArrow(_PlacingTask(policy, read.columns, ranges, key), schema)
-    chance = functions.xxhash64(functions.lit(salt), *rows.columns)
+    chance, texts = _chance(rows, salt)
     over = functions.lit(False)
     if policy.individual != EVERY_RECORD:
         person = functions.coalesce(functions.col(_PERSON), chance)
-        turn = functions.row_number().over(Window.partitionBy(person).orderBy(chance))
+        turn = functions.row_number().over(Window.partitionBy(person).orderBy(chance, *texts))
         over = turn > policy.window.max_records_per_individual
     by_chance = functions.pmod(chance, functions.lit(len(ranges)))
     placed = found.withColumn(_OVER, over)
     return placed.withColumn(_RANGE, functions.coalesce(functions.col(_RANGE), by_chance)).drop(_PERSON)
+
+
+def _chance(rows: Any, salt: str) -> tuple[Any, list[Any]]:
+    """Return a salted hash of each row, and the text of each column; rows that differ do so in one of them.
+
+    The hash alone leaves nulls out, and takes -0.0 for 0.0.
+    """
+    columns = [functions.col(name) for name in rows.columns]
+    texts = [column.cast("string") for column in columns]
+    absent = (column.isNull() for column in columns)
+    return functions.xxhash64(functions.lit(salt), *absent, *columns, *texts), texts
 
 
 def _half() -> int:
@@ -149,6 +160,8 @@ class _RangeTask:
         Of the columns; one more says which rows are beyond their person's limit.
     key
         Of the numbers of people.
+    cores
+        Of each executor, if Spark says.
     """
 
     folder: Path
@@ -156,6 +169,7 @@ class _RangeTask:
     names: list[str]
     ranges: LineRanges
     key: tuple[int, int]
+    cores: int | None
 
     def __call__(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Release the rows, given as record batches."""
@@ -175,9 +189,13 @@ class _RangeTask:
         incoming = Incoming(self.policy)
         try:
             with keyed_by(self.key):
-                batches = self._batches(incoming, pieces)
                 RangeFolder(making).write(
-                    self.policy, self.ranges.order, batches, len(self.ranges), lambda: incoming.coerced
+                    self.policy,
+                    self.ranges.order,
+                    self._batches(incoming, pieces),
+                    len(self.ranges),
+                    lambda: incoming.coerced,
+                    tasks_at_once(self.cores),
                 )
             move(making, final)
         finally:

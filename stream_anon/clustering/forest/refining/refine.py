@@ -149,12 +149,14 @@ def cut_anew(codes: NDArray[np.int32], classes: Classes, model: CostModel, k: in
 
     The rows of a class are put in order before, so that a neighbour takes those first that suit it best. Every end
     of a class is still there to be chosen, so the loss does not grow; and where many classes are a little larger
-    than they must be, there is one more of them afterwards. Arguments are those of `refined`.
+    than they must be, there is one more of them afterwards. Fewer than k rows keep their classes. Arguments are
+    those of `refined`.
     """
     rows, ends = classes
     rows, n = rows.copy(), len(rows)
     face_neighbours(codes, rows, ends, model)
-    return rows, cut(codes[rows], np.arange(n), np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
+    found = cut(codes[rows], np.arange(n), np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
+    return rows, found if len(found) else ends
 
 
 def refined_anew(codes: NDArray[np.int32], classes: Classes, model: CostModel, rules: Rules) -> Classes:

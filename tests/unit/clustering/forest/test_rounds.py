@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -41,6 +42,16 @@ def test_no_round_loses_more_or_leaves_a_class_with_fewer_than_k_rows(table: Tab
     assert (rows == kept[0]).all()
     assert (ends == kept[1]).all()
     assert RULES.notes.tolist() == shared
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_fewer_than_k_rows_stay_one_class(n: int) -> None:
+    table = made_up(n, 6)
+    codes, rows = np.ascontiguousarray(table.rows.codes.T), np.arange(n)
+    model = cost_model(table.attributes)
+    classes = refined_in_rounds(codes, (rows, np.array([n])), (rows, rows), model, sizes_alone(5), 3)
+    assert sorted(classes[0].tolist()) == rows.tolist()
+    assert classes[1].tolist() == [n]
 
 
 def _cut_by_arrival(codes: NDArray[np.int32], k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -276,6 +276,16 @@ def test_the_largest_rows_of_many_decide_whether_the_table_goes_to_the_disk(
     assert open_below(tmp_path) == on_disk
 
 
+def test_processes_that_share_the_memory_have_windows_of_as_many_rows_fewer(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_table, "free_memory", lambda: 10_000_000)
+    alone, shared = large_table.Room(policy), large_table.Room(policy, 4)
+    for room in (alone, shared):
+        room.measure(coded(policy, 1000, 4))
+    assert alone.rows == pytest.approx(4 * shared.rows, abs=4)
+
+
 @pytest.mark.parametrize(
     ("privacy", "needed"),
     [

@@ -133,6 +133,23 @@ def test_ranges_are_one_table_with_every_record_once_and_individuals_counted_ove
         assert (told[name]["records"], told[name]["individuals"]) == (len(some), len(set(some)))
 
 
+def test_what_a_range_leaves_on_the_disk_does_not_tell_which_records_are_one_person_s(tmp_path: Path) -> None:
+    policy = whole(load_policy(write_policy(tmp_path, window={"max_records_per_individual": 4})))
+    records = [{**one, "visits": place} for place, one in enumerate(people(1800, 0, 6))]
+    in_ranges(policy, records, tmp_path, 3)
+    ids = set(coded(policy, records).individuals.tolist())
+    for number in range(3):
+        united = RangeFolder(tmp_path / str(number)).contents()[0]
+        found, classes = np.concatenate(united._people), np.concatenate(united._of_people)
+        assert len(found) > 100
+        assert len(np.unique(found)) == len(found)  # a person of two classes has two numbers
+        assert ids.isdisjoint(found.tolist())
+        # Within a class they stand in their own order, which tells nothing of the records.
+        assert (np.lexsort((found, classes)) == np.arange(len(found))).all()
+    files = [path for path in tmp_path.glob("?/*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+
+
 def test_the_place_of_a_record_in_the_output_tells_nothing_of_its_range(policy: Policy, tmp_path: Path) -> None:
     records = [{**record, "visits": place} for place, record in enumerate(people(2000))]
     _, _, found = in_ranges(policy, records, tmp_path, 4)
