@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.policy import LEAST_AUTO
 from stream_anon.service.closing import bounding
-from stream_anon.service.events import RecordsConsumed, WindowProgress, WindowPublished, WindowsBounded
+from stream_anon.service.events import Durations, RecordsConsumed, WindowProgress, WindowPublished, WindowsBounded
 from stream_anon.service.intake import input_reader
 from tests.support.driver import Driver, people
 
@@ -24,7 +28,7 @@ async def test_nothing_but_age_closes_a_window_that_is_small() -> None:
 
 
 async def test_records_of_a_window_that_is_twice_too_slow_come_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounding, "LEAST_RECORDS", 10)
+    monkeypatch.setattr(bounding, "LEAST_AUTO", 10)
     async with Driver(window=AUTO) as driver:
         driver.sink.break_at = ["settle", "settle"]
         driver.send(people(200))
@@ -80,6 +84,36 @@ async def test_where_memory_is_short_at_a_seal_the_next_windows_hold_less(monkey
         await driver.advance(10.0)
         bound = driver.told(WindowsBounded)[-1]
         assert (bound.records, bound.memory, bound.reason, bound.smaller) == (100_000, 2**27, "memory", True)
+
+
+@pytest.mark.parametrize(
+    ("durations", "records"),
+    [
+        (
+            Durations(1.2, 0.4, 0.3, 0.1),
+            50_000,
+        ),  # 1.8 of the 2.5 s that a delay of 10 s leaves
+        (Durations(0.9, 0.3, 0.6, 0.1), 100_000),
+        (Durations(0.3, 0.1, 0.3, 0.1), 200_000),
+        (Durations(0.1, 0.1, 3.0, 2.9), 200_000),  # a commit takes no longer for more records
+        (Durations(0.1, 0.1, 60.0, 0.1), 50_000),
+    ],
+)
+async def test_windows_whose_closing_uses_up_the_delay_budget_become_smaller(
+    durations: Durations, records: int
+) -> None:
+    async with Driver(window=AUTO) as driver:
+        window = cast("SealedWindow", SimpleNamespace(records=100_000))
+        driver.worker._parts.bounding.published(window, durations)
+        assert driver.told(WindowsBounded)[-1].records == records
+
+
+async def test_no_window_is_made_smaller_than_the_promise_for_want_of_delay() -> None:
+    async with Driver(window=AUTO) as driver:
+        for records in (100_000, 50_000, 12_000, 10_000, 3):
+            window = cast("SealedWindow", SimpleNamespace(records=records))
+            driver.worker._parts.bounding.published(window, Durations(60.0, 60.0, 60.0, 0.1))
+        assert driver.told(WindowsBounded)[-1].records == LEAST_AUTO
 
 
 async def test_a_number_of_records_is_not_bounded_by_memory_unless_asked() -> None:
