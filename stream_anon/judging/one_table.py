@@ -11,7 +11,7 @@ _A_DAY = 86_400.0
 
 def whole(policy: Policy) -> Policy:
     """Return a policy under which a file is one window."""
-    return replace(policy, window=replace(policy.window, max_records=MOST_RECORDS, max_delay=_A_DAY))
+    return replace(policy, window=replace(policy.window, max_records=MOST_RECORDS, max_delay=_A_DAY, auto=False))
 
 
 def becomes_one(policy: Policy) -> bool:

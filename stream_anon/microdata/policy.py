@@ -39,6 +39,9 @@ MOST_NULLS = 100
 MOST_RECORDS = 10_000_000
 MOST_AUTO = 1_000_000
 """Records after which a window closes at the latest if nobody has chosen a number."""
+LEAST_AUTO = 10_000
+"""No smaller window is made for want of time if nobody has chosen a number: what cannot take these has another
+fault. It is all that is promised then."""
 MOST_SHIELDS = 20
 
 
@@ -96,6 +99,11 @@ class WindowLimits:
     least_people: int = 0
     auto: bool = False
     target_loss: float | None = None
+
+    @property
+    def promised_records(self) -> int:
+        """Return the records that certificates state as the bound of a window."""
+        return LEAST_AUTO if self.auto else self.max_records
 
     def __post_init__(self) -> None:
         if not 2 <= self.max_records <= MOST_RECORDS:

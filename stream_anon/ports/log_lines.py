@@ -325,7 +325,7 @@ class LogLine(StrEnum):
         "windows-smaller",
         "warning",
         "Windows were too large for their time, or memory is short: they close earlier from now on.",
-        "They lose more, and grow back. `time`: raise kafka.transaction_timeout; `memory`: raise the pod's limit.",
+        "They lose more, and grow back. Raise the pod's limit; for `time`, kafka.transaction_timeout may do.",
     )
     WINDOW_WITHHELD = (
         "window-withheld",

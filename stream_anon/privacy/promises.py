@@ -83,7 +83,7 @@ def terms_of(policy: Policy) -> Terms:
     """Return the terms of a policy."""
     nulls = msgspec.json.encode(sorted(policy.null_values))
     return Terms(
-        policy.window.max_records,
+        policy.window.promised_records,
         policy.window.max_delay,
         policy.window.max_records_per_individual,
         "sha256:" + hashlib.sha256(nulls).hexdigest() if policy.null_values else msgspec.UNSET,

@@ -111,14 +111,6 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
         yield Weakening(f"attributes.{name}.accept_linkable", "would be true: values that few people have may pass")
 
 
-def smaller_windows(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Weakening, ...]:
-    """Return what is weaker since windows are smaller, of two sets of promises whose settings have one digest.
-
-    `window.max_records: auto` has the digest of the number that was its default before.
-    """
-    return tuple(_window(before, after)) if "terms" in before and "terms" in after else ()
-
-
 def _window(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     """Compare the size of windows where classes are compared with theirs: less is asked by a smaller one."""
     both = sorted(_of_window(before) & _of_window(after))

@@ -36,8 +36,10 @@ class WindowSettings(Section):
 each window, between 0.9 and 1 times `max_delay`. A larger window loses less information and costs less a record, so
 leave `max_records` out: then `max_delay` decides. With `auto` a window is full when what it holds takes
 `max_memory`, or at 1,000,000 records (10,000 with `k-forest`). A service begins with 100,000 and doubles that while
-full windows are published fast. If it finds one too large for `kafka.transaction_timeout`, or memory short, it goes
-on with smaller ones, and says so. A number must not be below `privacy.k`.
+full windows are published fast. If it finds one too large for `kafka.transaction_timeout`, or to be closed and
+written within a quarter of `max_delay`, or memory short, it goes on with smaller ones, and says so. All that `auto`
+promises, and certificates state, are the 10,000 below which no window is made smaller for want of time. A number
+must not be below `privacy.k`.
 
 `stream-anon anonymize` and `anonymize_frame` take a file or a frame as one table: of this section, only
 `max_records_per_individual` has a say there, and it counts over the whole table. With `--by-arrival`

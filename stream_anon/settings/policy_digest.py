@@ -10,6 +10,7 @@ from typing import Any
 
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
+from stream_anon.microdata.policy import LEAST_AUTO
 from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.privacy import IndividualSettings
@@ -35,9 +36,6 @@ _ALWAYS: Mapping[str, frozenset[str]] = {
 # A learned order, the place of a secret and the memory of a process promise nothing.
 _NEVER = frozenset({"revision", "accept_weaker", "order", "draws_key_file", "max_memory"})
 
-# What `window.max_records: auto` is hashed as: it was the default before, and promises no less than any number.
-_AUTO = 10_000
-
 
 def hashed_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings of a policy that are hashed, as JSON; hierarchies and samples are hashed beside them."""
@@ -59,7 +57,8 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
 
 def _window(given: WindowSettings) -> dict[str, Any]:
     hashed = _hashed("window", given, _NEVER)
-    return hashed | ({"max_records": _AUTO} if given.max_records == "auto" else {})
+    # What nobody has chosen is hashed as what it promises, which was the default before.
+    return hashed | ({"max_records": LEAST_AUTO} if given.max_records == "auto" else {})
 
 
 def _hashed(name: str, section: Section, never: frozenset[str] = frozenset()) -> dict[str, Any]:

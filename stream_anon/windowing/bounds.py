@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-LEAST_RECORDS = 10_000
-"""No smaller window is made for want of time: what cannot take these has another fault."""
 FIRST_RECORDS = 100_000
 """How much the first window may hold: nobody knows yet how fast the brokers are."""
 LEAST_MEMORY = 16 * 2**20

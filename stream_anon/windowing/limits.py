@@ -98,6 +98,11 @@ class WindowTimer:
         return enough_since + self.age_limit - LEAST_AGE * self.limits.max_delay
 
 
+def time_to_close(max_delay: float) -> float:
+    """Return the seconds beyond `max_delay` in which a window is published in time."""
+    return max(1.0, max_delay / 4)
+
+
 def is_mature(oldest: float, now: float, limits: WindowLimits) -> bool:
     """Return whether a window is worth closing at shutdown: past half of its longest age.
 

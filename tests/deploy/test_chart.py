@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stream_anon.microdata.policy import LEAST_AUTO
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.helm import CHART, VALUE_SETS, attempt, environment, helm, of_kind, render, value_set
@@ -201,7 +202,7 @@ def test_the_test_pod_reaches_a_service_that_only_some_may_reach(name: str) -> N
     assert any(labels.items() <= test["metadata"]["labels"].items() for labels in allowed)
 
 
-def test_scalers_add_one_pod_at_a_time_and_ignore_the_lag_of_stopped_partitions() -> None:
+def test_scalers_add_one_pod_at_a_time() -> None:
     scaled = of_kind(render(value_set("keda")), "ScaledObject")["spec"]
     behaviors = [
         scaled["advanced"]["horizontalPodAutoscalerConfig"]["behavior"],
@@ -210,7 +211,6 @@ def test_scalers_add_one_pod_at_a_time_and_ignore_the_lag_of_stopped_partitions(
     for behavior in behaviors:
         assert behavior["scaleUp"]["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": 120}]
         assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 120
-    assert scaled["triggers"][0]["metadata"]["excludePersistentLag"] == "true"
 
 
 def test_pods_that_are_not_ready_do_not_keep_a_node_from_being_drained() -> None:
@@ -535,6 +535,20 @@ def test_the_lag_of_an_open_window_starts_no_worker() -> None:
     trigger = of_kind(render(value_set("keda-plain")), "ScaledObject")["spec"]["triggers"][0]
     assert trigger["metadata"]["lagThreshold"] == "10000"  # twice the 5000 records of a window
     assert all(isinstance(value, str) for value in trigger["metadata"].values())
+
+
+@pytest.mark.parametrize("settings", [[], ["settings.window.max_records=auto"]])
+def test_where_no_number_is_chosen_two_small_windows_of_lag_are_enough_for_a_replica(settings: list[str]) -> None:
+    scaled = of_kind(render(value_set("existing-configmap"), *settings), "ScaledObject")["spec"]
+    assert scaled["triggers"][0]["metadata"]["lagThreshold"] == str(2 * LEAST_AUTO)
+    assert scaled["minReplicaCount"] == 2
+
+
+def test_the_lag_of_a_partition_whose_offset_rests_counts_unless_somebody_says_otherwise() -> None:
+    """An offset rests between two windows: were that taken for no lag, no replica would come."""
+    for more, expected in (([], "false"), (["keda.excludePersistentLag=true"], "true")):
+        (trigger,) = of_kind(render(value_set("keda"), *more), "ScaledObject")["spec"]["triggers"]
+        assert trigger["metadata"]["excludePersistentLag"] == expected
 
 
 def test_the_network_policy_leads_to_the_brokers() -> None:

@@ -28,7 +28,7 @@ CHANGES = {
     "poddisruptionbudget.yaml": ("unhealthyPodEvictionPolicy", "healthyPodEvictionPolicy"),
     "podmonitor.yaml": ("port: http", "port: admin"),
     "prometheusrule.yaml": ("not (has .alert $rule.disabled)", "true"),
-    "scaledobject.yaml": ('excludePersistentLag: "true"', 'excludePersistentLag: "false"'),
+    "scaledobject.yaml": ("ternary 10000 $chosen", "ternary 1000000 $chosen"),
     "service.yaml": ("targetPort: http", "targetPort: 9465"),
     "serviceaccount.yaml": ("automountServiceAccountToken: false", "automountServiceAccountToken: true"),
     "servicemonitor.yaml": ("metricRelabelings:\n", "metricRelabeling:\n"),

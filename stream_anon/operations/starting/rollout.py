@@ -24,7 +24,7 @@ from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import DocumentPart, join_document, read_document_part
 from stream_anon.privacy.promises import promises_of, stated_by, stated_in
 from stream_anon.privacy.succession import InputLife, covered, unfollowed
-from stream_anon.privacy.weakening import Weakening, smaller_windows, weakened
+from stream_anon.privacy.weakening import Weakening, weakened
 from stream_anon.windowing.loss_law import WindowLoss
 
 KEY = "privacy.accept_weaker"
@@ -219,8 +219,7 @@ def weaker_than(policy: Policy, before: Before | None, *, ledger: bool) -> tuple
     """Return the promises of a policy, published with or without a ledger, that are weaker than those made last."""
     if before is None:
         return ()
-    alike = before.policy == policy.digest
-    weaker = smaller_windows(before.promises, stated_by(policy)) if alike else _compared(policy, before)
+    weaker = () if before.policy == policy.digest else _compared(policy, before)
     if before.delivery == EXACTLY_ONCE and not ledger:
         weaker += (Weakening("kafka.delivery", _NOT_ONCE),)
     return weaker

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import LEAST_AUTO, Policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.events import Durations, Listener, WindowsBounded
-from stream_anon.windowing.bounds import LEAST_MEMORY, LEAST_RECORDS, LearnedBound, WindowBound
+from stream_anon.windowing.bounds import LEAST_MEMORY, LearnedBound, WindowBound
+from stream_anon.windowing.limits import time_to_close
 
 CROWDS = 10  # windows are not made smaller than so many times the people of a class
 FEW = 2  # memory closes no window that has fewer records than so many times the people it needs
@@ -40,8 +41,9 @@ class Bounding:
     ) -> None:
         self._engine, self._tell, self._within, self._free = engine, tell, within, free
         limits = policy.window
+        self._to_close = time_to_close(limits.max_delay)
         people = Criteria.of(policy).least_people
-        least = max(LEAST_RECORDS, limits.least_people, CROWDS * people)
+        least = max(LEAST_AUTO, limits.least_people, CROWDS * people)
         most = WindowBound(limits.max_records, memory, FEW * max(limits.least_people, people))
         self._learned = LearnedBound(most, least, fixed=not limits.auto)
         self._follow("begun")
@@ -58,8 +60,13 @@ class Bounding:
             self._follow("memory")
 
     def published(self, window: SealedWindow, durations: Durations) -> None:
-        """Note how long the broker took for a window that it took at once, and alone."""
-        self._learned.published(window.records, (durations.publish - durations.commit) / self._within)
+        """Note how long a window took that the broker took at once, and alone.
+
+        The commit takes no longer for more records. So it has no say, but for what is left to it of either time.
+        """
+        sent = durations.publish - durations.commit
+        closed = durations.release + durations.encode + sent
+        self._learned.published(window.records, max(sent / self._within, closed / self._to_close))
         self._follow("time")
 
     def too_slow(self, window: SealedWindow) -> bool:

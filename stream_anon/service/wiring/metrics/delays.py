@@ -6,6 +6,7 @@ import numpy as np
 
 from stream_anon.adapters.prometheus.declaring import Declaring
 from stream_anon.service import events as e
+from stream_anon.windowing.limits import time_to_close
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 35, 45, 60, 90, 120, 300, 600, 1800, 3600)
 
@@ -57,4 +58,4 @@ class DelayMetrics:
 
 def _budget(max_delay: float) -> float:
     """Return the longest wait in seconds that counts as in time: max_delay, and the time that a close may take."""
-    return max_delay + max(1.0, max_delay / 4)
+    return max_delay + time_to_close(max_delay)

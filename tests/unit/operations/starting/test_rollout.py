@@ -196,16 +196,22 @@ def test_another_engine_is_seen_where_the_policy_document_is_gone(tmp_path: Path
     assert [each.place for each in weaker_than(mondrian, before, ledger=True)] == ["engine.name"]
 
 
-def test_smaller_windows_show_though_they_have_the_digest_of_those_that_memory_bounds(tmp_path: Path) -> None:
+def test_windows_of_no_chosen_size_promise_what_they_hold_at_the_least(tmp_path: Path) -> None:
+    """Whoever writes back the number that was the default before, at night, is not refused."""
     compared = {"sensitive": {"illness": {"t_closeness": {"t": 0.3, "distance": "equal"}}}}
-    auto = load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": "auto"}))
-    chosen = load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": 10_000}))
-    assert auto.digest == chosen.digest
 
-    of_auto, of_chosen = (before_of([_certificate(policy)]) for policy in (auto, chosen))
+    def policy(max_records: int | str) -> Policy:
+        return load_policy(write_policy(tmp_path, privacy=compared, window={"max_records": max_records}))
 
-    assert [each.place for each in weaker_than(chosen, of_auto, ledger=True)] == ["window.max_records"]
-    assert weaker_than(auto, of_chosen, ledger=True) == weaker_than(auto, of_auto, ledger=True) == ()
+    auto, default, large, small = (policy(records) for records in ("auto", 10_000, 500_000, 9_999))
+    of_auto, of_large = (before_of([_certificate(each)]) for each in (auto, large))
+    assert msgspec.json.decode(_certificate(auto))["terms"]["max_records"] == 10_000
+
+    refuse_weaker(default, "", of_auto, ledger=True)
+    assert weaker_than(auto, before_of([_certificate(default)]), ledger=True) == ()
+    assert weaker_than(large, of_auto, ledger=True) == ()
+    for weaker, before in ((auto, of_large), (small, of_auto)):
+        assert [each.place for each in weaker_than(weaker, before, ledger=True)] == ["window.max_records"]
 
 
 def test_the_same_policy_without_a_ledger_is_weaker_than_with_one_and_not_conversely(tmp_path: Path) -> None:

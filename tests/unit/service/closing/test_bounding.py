@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.engine.window import SealedWindow
+from stream_anon.microdata.policy import LEAST_AUTO
 from stream_anon.ports import Membership, Parcel, Place, TopicIds
 from stream_anon.service.closing import bounding
 from stream_anon.service.events import (
+    Durations,
     Outcome,
     RecordsConsumed,
     TransactionBroken,
@@ -63,7 +67,7 @@ async def test_nothing_but_age_closes_a_window_that_is_small() -> None:
 
 
 async def test_records_of_a_window_that_is_twice_too_slow_come_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounding, "LEAST_RECORDS", 10)
+    monkeypatch.setattr(bounding, "LEAST_AUTO", 10)
     async with Driver(window=AUTO) as driver:
         driver.sink.break_at = ["settle", "settle"]
         driver.sink.breaking = lambda: driver.clock.advance(LATE)
@@ -85,7 +89,7 @@ async def test_records_of_a_window_that_is_twice_too_slow_come_in_halves(monkeyp
 async def test_a_window_that_is_not_too_large_for_its_time_is_sent_again_as_it_is(
     monkeypatch: pytest.MonkeyPatch, number: int, late: float
 ) -> None:
-    monkeypatch.setattr(bounding, "LEAST_RECORDS", 60)
+    monkeypatch.setattr(bounding, "LEAST_AUTO", 60)
     async with Driver(window=AUTO) as driver:
         driver.sink.break_at = ["settle"] * 3
         driver.sink.breaking = lambda: driver.clock.advance(late)
@@ -102,7 +106,7 @@ async def test_a_window_that_is_not_too_large_for_its_time_is_sent_again_as_it_i
 async def test_at_least_once_nobody_is_put_into_other_classes_since_a_window_was_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bounding, "LEAST_RECORDS", 10)
+    monkeypatch.setattr(bounding, "LEAST_AUTO", 10)
     monkeypatch.setattr(drivers, "MemorySink", PlainSink)
     monkeypatch.setattr(drivers, "MemoryLedger", lambda *_: NoLedger())
     async with Driver(window=AUTO) as driver:
@@ -200,6 +204,36 @@ async def test_where_memory_is_short_at_a_seal_the_next_windows_hold_less(monkey
         await driver.advance(10.0)
         bound = driver.told(WindowsBounded)[-1]
         assert (bound.records, bound.memory, bound.reason, bound.smaller) == (100_000, 2**27, "memory", True)
+
+
+@pytest.mark.parametrize(
+    ("durations", "records"),
+    [
+        (
+            Durations(1.2, 0.4, 0.3, 0.1),
+            50_000,
+        ),  # 1.8 of the 2.5 s that a delay of 10 s leaves
+        (Durations(0.9, 0.3, 0.6, 0.1), 100_000),
+        (Durations(0.3, 0.1, 0.3, 0.1), 200_000),
+        (Durations(0.1, 0.1, 3.0, 2.9), 200_000),  # a commit takes no longer for more records
+        (Durations(0.1, 0.1, 60.0, 0.1), 50_000),
+    ],
+)
+async def test_windows_whose_closing_uses_up_the_delay_budget_become_smaller(
+    durations: Durations, records: int
+) -> None:
+    async with Driver(window=AUTO) as driver:
+        window = cast("SealedWindow", SimpleNamespace(records=100_000))
+        driver.worker._parts.bounding.published(window, durations)
+        assert driver.told(WindowsBounded)[-1].records == records
+
+
+async def test_no_window_is_made_smaller_than_the_promise_for_want_of_delay() -> None:
+    async with Driver(window=AUTO) as driver:
+        for records in (100_000, 50_000, 12_000, 10_000, 3):
+            window = cast("SealedWindow", SimpleNamespace(records=records))
+            driver.worker._parts.bounding.published(window, Durations(60.0, 60.0, 60.0, 0.1))
+        assert driver.told(WindowsBounded)[-1].records == LEAST_AUTO
 
 
 async def test_a_number_of_records_is_not_bounded_by_memory_unless_asked() -> None:
