@@ -19,8 +19,8 @@ class Asking:
 
     A member knows only its own load. If the group has not changed after it has asked, it waits twice as long before
     it asks again, up to an hour: each rebalance interrupts the reading of all for a few seconds. An assignment that
-    another member asked for, and that load did not change, answers all who told a load of that kind: they wait as if
-    they had asked.
+    another member asked for, and that load did not change, answers all who told that they need help: they wait as
+    if they had asked.
     """
 
     def __init__(self, assignor: Assignor) -> None:

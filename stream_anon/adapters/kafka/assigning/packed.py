@@ -47,8 +47,8 @@ class KnownMember:
     carriers
         How many members had partitions then, itself included.
     aside
-        Whether others should have its partitions: it leaves them to workers of a newer policy, under which the output
-        was published, or it cannot work.
+        Whether others should have its partitions: it leaves them to workers of a newer policy, under which the
+        output was published, or it cannot work.
     revision
         Of its policy; of several members that stand by, one of the newest policy is woken.
     """
