@@ -526,8 +526,9 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
             ),
             Panel(
                 "Busy share",
-                "Share of the last minute in which a worker read records or closed a window. A group that packs "
-                "its partitions goes by it: above 60 % a worker shares them, two below 20 % are joined up.",
+                "Share of the last minute in which a worker read records, closed a window, or was paused because "
+                "windows waited. A group that packs its partitions goes by it and by what waits: a load above 60 % "
+                "is shared, two below 20 % are joined up.",
                 "percentunit",
                 ((series("busy_ratio"), "{{instance}}"),),
                 red=0.85,

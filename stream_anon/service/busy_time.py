@@ -9,9 +9,11 @@ from stream_anon.ports import Clock
 
 
 class BusyTime:
-    """Adds up the time in which a worker reads records or closes a window; what it does at once counts once.
+    """Adds up the time in which a worker takes records, closes a window, or may take no records.
 
-    Waiting for a broker or for records is no work. All calls come from the event loop.
+    What it does at once counts once. It may take no records while enough windows wait for a transaction: a slow
+    broker occupies it too. Waiting for records, or for a broker that is away, is no work. All calls come from the
+    event loop.
     """
 
     def __init__(self, clock: Clock) -> None:

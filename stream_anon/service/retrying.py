@@ -45,6 +45,11 @@ class Reachability:
         self._joined = False
         self._ready = False
 
+    @property
+    def ready(self) -> bool:
+        """Return whether the worker has joined and nothing is away."""
+        return self._ready
+
     def joined(self) -> None:
         """Note that the first takeover is done."""
         self._joined = True

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from contextlib import nullcontext
 from functools import partial
 
 from stream_anon.errors import BrokerError, RegistryError
@@ -114,6 +115,11 @@ class Worker:
         """Return whether the output has been published under a higher revision, as the last takeover saw it."""
         return self._taking_over.holdings.is_superseded
 
+    @property
+    def is_ready(self) -> bool:
+        """Return whether the worker can work: its first takeover is done, and no broker or registry is away."""
+        return self._parts.reachability.ready
+
     def expect(self, attributes: Collection[str]) -> None:
         """Publish nothing before each of these attributes has had a value; see `first_window.FirstWindow`."""
         self._parts.closing_steps.first_window.expect(attributes)
@@ -147,10 +153,13 @@ class Worker:
             if due is not None:
                 self._put(self._reader.filled(due))
         self._queue.start_next(behind=self._reader.is_behind)
-        paused = self._queue.full or not self._engine.room
+        full = self._queue.full
+        paused = full or not self._engine.room
         self._progress.tell(self._taking_over.holdings.left, closing=self._queue.busy, paused=paused)
         if paused:
-            await self._queue.wait(self._how_long())
+            occupied = self._parts.busy.working() if full and self.is_ready else nullcontext()
+            with occupied:
+                await self._queue.wait(self._how_long())
         else:
             await self._poll()
         self._ahead.look()

@@ -88,6 +88,7 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     sharing = Sharing(
         lambda: busy.seconds,
         lambda: worker.is_superseded,
+        lambda: worker.is_ready,
         packed=kafka.assignment == "packed",
         revision=policy.revision,
     )

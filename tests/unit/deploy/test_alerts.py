@@ -56,6 +56,21 @@ def _rolling(job: str, overlap: int) -> dict[str, str]:
     return series
 
 
+def _group(
+    job: str, *, paused: str, standby: str = "0x90", carriers: str = "1x90", ready: str = "1x90"
+) -> dict[str, str]:
+    """Return the series of a worker that reads, and of one that stands by."""
+    reads, stands_by = (f'{{job="{job}", instance="{job}-{name}"}}' for name in "ab")
+    return {
+        f"consumer_paused{reads}": paused * 90,
+        f"consumer_paused{stands_by}": "0x90",
+        f"partitions_owned{reads}": "4x90",
+        f"partitions_owned{stands_by}": standby,
+        f"workers_with_partitions{stands_by}": carriers,
+        f"ready{stands_by}": ready,
+    }
+
+
 CASES = (
     Case(
         "StreamAnonGateViolation",
@@ -408,14 +423,42 @@ CASES = (
         {
             'consumer_lag_records{job="grows"}': "0+1000x90",
             'policy_max_records{job="grows"}': "10000x90",
+            'partitions_owned{job="grows"}': "4x90",
             # A worker that stands by knows of no lag.
             'consumer_lag_records{job="grows", instance="idle"}': " ".join(["NaN"] * 91),
             'consumer_lag_records{job="shrinks"}': "90000-900x90",
             'policy_max_records{job="shrinks"}': "10000x90",
+            'partitions_owned{job="shrinks"}': "4x90",
             'consumer_lag_records{job="small"}': "0+10x90",
             'policy_max_records{job="small"}': "10000x90",
+            'partitions_owned{job="small"}': "4x90",
+            # Six workers of which one reads: two windows of at most 10,000 records are 20,000, not 1,200,000.
+            'consumer_lag_records{job="packed", instance="a"}': "0+1000x90",
+            **{f'policy_max_records{{job="packed", instance="{n}"}}': "1000000x90" for n in "abcdef"},
+            **{f'partitions_owned{{job="packed", instance="{n}"}}': "0x90" for n in "bcdef"},
+            'partitions_owned{job="packed", instance="a"}': "4x90",
+            # Two that read may have twice as much waiting.
+            **{f'consumer_lag_records{{job="two", instance="{n}"}}': "0+300x90" for n in "ab"},
+            **{f'policy_max_records{{job="two", instance="{n}"}}': "10000x90" for n in "ab"},
+            **{f'partitions_owned{{job="two", instance="{n}"}}': "2x90" for n in "ab"},
         },
-        {"15m": (), "60m": ("grows",)},
+        {"15m": (), "60m": ("grows", "packed"), "85m": ("grows", "packed", "two")},
+    ),
+    Case(
+        "StreamAnonStandbyIdle",
+        {
+            **_group("stuck", paused="1 1 1 0 "),
+            **_group("copes", paused="0 0 0 1 "),
+            # It has shared them by now.
+            **_group("shared", paused="1 ", standby="0x20 2x70"),
+            **_group("spreads", paused="1 ", carriers="0x90"),
+            **_group("away", paused="1 ", ready="0x90"),
+            # Nobody stands by.
+            'consumer_paused{job="alone", instance="alone-a"}': "1x90",
+            'partitions_owned{job="alone", instance="alone-a"}': "4x90",
+        },
+        {"14m": (), "40m": ("stuck-a",), "80m": ("stuck-a",)},
+        by="instance",
     ),
     Case(
         "StreamAnonIdleWorker",

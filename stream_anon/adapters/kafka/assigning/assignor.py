@@ -49,6 +49,8 @@ class Assignor:
     ----------
     note
         What the leader said with the last assignment; None if partitions are spread.
+    answered
+        When an assignment came last that load might have changed, and did not.
     """
 
     def __init__(self, now: Callable[[], float], told: Callable[[], Told] | None) -> None:
@@ -58,7 +60,7 @@ class Assignor:
         self.name: str = StickyPartitionAssignor.name
         self._now, self._told = now, told
         self.note: LeaderNote | None = None
-        self._changed_at = -math.inf
+        self._changed_at = self.answered = -math.inf
 
     @property
     def age(self) -> float:
@@ -120,6 +122,8 @@ class Assignor:
         self.note = None if self._told is None else leader_note(assignment.user_data or b"")
         if self.note is not None:
             self._changed_at = self._now() - self.note.age
+            if self.note.age >= REST:
+                self.answered = self._now()
 
     def on_generation_assignment(self, generation: int) -> None:
         """Note the generation of the assignment."""

@@ -47,7 +47,7 @@ class Measured:
 
     @property
     def busy(self) -> float | None:
-        """Return the share of the last minute in which the worker was busy; None before there was one."""
+        """Return the busy share of the last minute; None before there was one."""
         if not self._notes:
             return None
         (begun, before, _), (now, busy, _) = self._notes[0], self._notes[-1]

@@ -17,7 +17,7 @@ _LEADER = struct.Struct(">3sBHHI")  # mark, version, members, carriers, age
 _MARK, _VERSION = b"spk", 1
 _THOUSANDTHS = 1000.0
 _UNKNOWN_SHARE, _UNKNOWN_AGE = 2**16 - 1, 2**32 - 1
-MOST_LOAD = (_UNKNOWN_SHARE - 1) / _THOUSANDTHS
+MOST_LOAD = 64.0
 MOST_SECONDS = (_UNKNOWN_AGE - 1) / 1000.0
 
 
@@ -44,11 +44,14 @@ class MemberNote:
 
     def written(self) -> bytes:
         """Return it as bytes. What is too large becomes the largest that can be told."""
-        busy = _UNKNOWN_SHARE if self.busy is None else _share(min(self.busy, 1.0))
+        busy = _UNKNOWN_SHARE if self.busy is None else round(min(max(self.busy, 0.0), 1.0) * _THOUSANDTHS)
         revision = min(max(self.revision, 0), 2**32 - 1)
         figures = busy, _count(self.carriers), _age(self.age), revision, len(self.loads)
         head = _MEMBER.pack(_MARK, _VERSION, self.aside, *figures)
-        return head + struct.pack(f">{len(self.loads)}H", *map(_share, self.loads))
+        loads = (min(max(0.0, load), MOST_LOAD) for load in self.loads)
+        return head + struct.pack(
+            f">{len(self.loads)}f", *loads
+        )  # shares of one of thousands of partitions are tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,13 @@ def member_note(data: bytes) -> MemberNote | None:
     if len(data) < _MEMBER.size:
         return None
     mark, version, aside, busy, carriers, age, revision, count = _MEMBER.unpack_from(data)
-    if (mark, version) != (_MARK, _VERSION) or len(data) < _MEMBER.size + 2 * count:
+    if (mark, version) != (_MARK, _VERSION) or len(data) < _MEMBER.size + 4 * count:
         return None
-    loads = struct.unpack_from(f">{count}H", data, _MEMBER.size)
+    loads: tuple[float, ...] = struct.unpack_from(f">{count}f", data, _MEMBER.size)
+    if not all(0.0 <= load <= MOST_LOAD for load in loads):  # nor is it a number
+        return None
     share = None if busy == _UNKNOWN_SHARE else min(busy / _THOUSANDTHS, 1.0)
-    told = tuple(load / _THOUSANDTHS for load in loads)
-    return MemberNote(share, told, carriers, _seconds(age), aside, revision)
+    return MemberNote(share, loads, carriers, _seconds(age), aside, revision)
 
 
 def leader_note(data: bytes) -> LeaderNote | None:
@@ -83,10 +87,6 @@ def leader_note(data: bytes) -> LeaderNote | None:
         return None
     mark, version, members, carriers, age = _LEADER.unpack_from(data)
     return LeaderNote(members, carriers, _seconds(age)) if (mark, version) == (_MARK, _VERSION) else None
-
-
-def _share(share: float) -> int:
-    return round(min(max(share, 0.0), MOST_LOAD) * _THOUSANDTHS)
 
 
 def _count(number: int) -> int:

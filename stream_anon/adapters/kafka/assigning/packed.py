@@ -15,9 +15,9 @@ from math import fsum
 from stream_anon.ports import Place
 
 OVERLOADED = 0.6
-"""Busy share above which a member shares its partitions; also the load that each of them should have at most."""
+"""Load above which a member shares its partitions; also what each of them should have at most."""
 UNDERLOADED = 0.2
-"""Load below which members are joined up."""
+"""Load and busy share below which members are joined up."""
 JOINED = 0.4
 """Load that members may have once they are joined up; well below `OVERLOADED`, or they would soon be parted."""
 WORTH = 0.9
@@ -39,14 +39,16 @@ class KnownMember:
     generation
         The group's generation in which it was given them.
     busy
-        Share of the last minute in which it was busy; None if it has not had these partitions for so long.
+        Share of the last minute in which it was busy, or took no records because windows waited; None if it has not
+        had these partitions for so long.
     loads
         Busy share that each of its partitions needs so that what waits is read within five minutes; may exceed 1.
         Empty if not known.
     carriers
         How many members had partitions then, itself included.
     aside
-        Whether it leaves its partitions to workers of a newer policy, because the output was published under that.
+        Whether others should have its partitions: it leaves them to workers of a newer policy, under which the
+        output was published, or it cannot work.
     revision
         Of its policy; of several members that stand by, one of the newest policy is woken.
     """
@@ -152,7 +154,7 @@ def _assign_rest(
 def _relieve(members: Members, given: Assignment) -> bool:
     """Let overloaded members share their partitions with others; return whether any could."""
     loads = _known_loads(members, given)
-    overloaded = [name for name in loads if (members[name].busy or 0.0) > OVERLOADED and len(given[name]) > 1]
+    overloaded = [name for name, load in loads.items() if load > OVERLOADED and len(given[name]) > 1]
     relieved = False
     for name in sorted(overloaded, key=lambda name: (-loads[name], name)):
         if given[name] != members[name].holds:
@@ -194,7 +196,9 @@ def _shared(
 
 def _join_up(members: Members, given: Assignment) -> None:
     """Give what underloaded members have to as few of them as carry it together."""
-    loads = {n: load for n, load in _known_loads(members, given).items() if given[n] and load < UNDERLOADED}
+    known = _known_loads(members, given)
+    idle = [name for name in known if given[name] and (members[name].busy or 0.0) <= UNDERLOADED]
+    loads = {name: known[name] for name in idle if known[name] < UNDERLOADED}
     joined: dict[str, float] = {}
     for name in sorted(loads, key=lambda name: (-loads[name], name)):
         topics = {topic for topic, _ in given[name]}

@@ -334,6 +334,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         if self._consumer is None:
             return False
         consumer = self._consumer
+        self._sharing.begin_look()
         try:
             there = bool(await consumer._client.force_metadata_update())  # noqa: SLF001 - pinned by a test
         except KafkaError:
@@ -357,10 +358,16 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
                 if self._settled:
                     await self._members.look(consumer._client, self._marks, now)  # noqa: SLF001 - as above
         if self._settled:
-            self._sharing.look(consumer, now, {self.place(n): self.lag([n]) or 0 for n in self._assigned})
+            self._sharing.look(consumer, now, self._waiting(consumer))
         view = replace(self._view, shared=self._members.strangers, unwatched=self._members.refused)
         self._view = self._sharing.seen(view)
         return there
+
+    def _waiting(self, consumer: AIOKafkaConsumer) -> Mapping[Place, int]:
+        """Return how many records of each partition wait; while others are read, none of one that stopped."""
+        stopped = {self._numbers[place] for place in consumer.paused() if place in self._numbers}
+        counts = self._assigned - stopped or self._assigned
+        return {self.place(n): (self.lag([n]) or 0) if n in counts else 0 for n in self._assigned}
 
     def view(self) -> GroupView:
         """See `ports.Source`."""

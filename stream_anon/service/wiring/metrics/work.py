@@ -33,7 +33,8 @@ class WorkMetrics:
         )
         self._share = declare.gauge(
             "busy_ratio",
-            "Share of the last minute in which the worker read records or closed a window; NaN until it is known.",
+            "Share of the last minute in which the worker read records, closed a window, or was paused because "
+            "windows waited; NaN until it is known.",
         )
         self._share.set(math.nan)
         self._untold: dict[str, float] = {}  # seconds of reading, by stage

@@ -22,12 +22,15 @@ class Group:
 
     def __init__(self, members: int = 3, carriers: int = 2, busy: float | None = 0.9) -> None:
         self.note: LeaderNote | None = LeaderNote(members, carriers)
-        self.age = math.inf
+        self.age, self.answered = math.inf, -math.inf
         self.busy, self.load = busy, busy
         self.asking = Asking(self)  # type: ignore[arg-type]
 
     def due(self, now: float, partitions: int = 2, *, aside: bool = False) -> bool:
         return self.asking.due(now, self, partitions, aside=aside)  # type: ignore[arg-type]
+
+    def tell(self) -> None:
+        self.asking.tell(self, 2, aside=False)  # type: ignore[arg-type]
 
 
 def test_an_overloaded_member_asks_at_once_if_load_never_changed_the_group() -> None:
@@ -78,6 +81,43 @@ def test_a_member_that_asked_in_vain_waits_twice_as_long_each_time_up_to_an_hour
     waits = [after - before for before, after in pairwise(asked)]
     assert waits[:5] == [300, 600, 1200, 2400, 3600]
     assert set(waits[5:]) == {LONGEST_REST}
+
+
+def test_an_answer_that_another_member_asked_for_counts_for_all_who_wanted_to_ask() -> None:
+    group = Group()
+    group.tell()
+    group.answered = 1000.0
+    assert not group.due(1001.0)
+    assert not group.due(1000.0 + REST - 1)
+    group.tell()
+    group.answered = 1000.0 + REST  # to another one, a moment before this one would ask
+    assert not group.due(1001.0 + REST)
+    assert not group.due(1000.0 + 3 * REST - 1)
+    assert group.due(1000.0 + 3 * REST)
+
+
+def test_an_answer_to_a_question_that_a_member_did_not_have_is_none() -> None:
+    group = Group(busy=0.5)
+    group.tell()
+    group.answered, group.load = 999.0, 0.9
+    assert group.due(1000.0)
+
+
+def test_answers_in_quick_succession_make_a_member_wait_no_longer_than_one() -> None:
+    """As many workers are replaced one after another."""
+    group = Group()
+    assert group.due(1000.0)
+    for now in range(1002, 1100, 2):
+        group.tell()
+        group.answered = float(now)
+        assert not group.due(float(now + 1))
+    assert group.due(1000.0 + REST)
+
+
+def test_a_member_that_what_waits_overloads_asks_though_it_was_not_busy() -> None:
+    group = Group(busy=0.5)
+    group.load = 0.7
+    assert group.due(60.0)
 
 
 def test_a_change_ends_the_waiting() -> None:

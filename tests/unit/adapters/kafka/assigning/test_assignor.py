@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, Cons
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon.adapters.kafka.assigning.asking import Asking
 from stream_anon.adapters.kafka.assigning.assignor import REST, Assignor, Told
 from stream_anon.adapters.kafka.assigning.notes import LeaderNote
 
@@ -167,6 +169,48 @@ def test_a_member_that_was_away_claims_nothing_that_another_has_by_now(group: Gr
     assert sizes(group.rebalance()) == {"b": 4}
     group.members["a"] = away
     assert sizes(group.rebalance()) == {"b": 4, "a": 0}
+
+
+def test_members_that_cannot_be_relieved_let_the_group_rebalance_as_rarely_as_one(group: Group) -> None:
+    for name in "abcd":
+        group.join(name, "spread")
+    before = group.rebalance()
+    assert sizes(before) == dict.fromkeys("abcd", 1)
+    for name in "abcd":
+        group.join(name)
+        group.members[name]._sticky.member_assignment = [TopicPartition(TOPIC, n) for n in before[name]]
+    assert sizes(group.rebalance()) == dict.fromkeys("abcd", 1)
+    measured: Any = SimpleNamespace(busy=0.9, load=0.9)
+    group.loads = dict.fromkeys("abcd", 0.9)
+    asking = {name: Asking(member) for name, member in group.members.items()}
+    asked = 0
+    for now in range(2000, 2000 + 3600, 2):
+        for number, name in enumerate("abcd"):
+            group.now = now + number / 4
+            if asking[name].due(group.now, measured, 2):
+                asked += 1
+                group.now += 1
+                for each in asking.values():
+                    each.tell(measured, 2, aside=False)
+                assert sizes(group.rebalance()) == dict.fromkeys("abcd", 1)
+    assert asked == 4  # at once, and after 5, 15 and 35 minutes
+
+
+def test_a_member_notes_when_load_might_have_changed_the_group_and_did_not(group: Group) -> None:
+    for name in "ab":
+        group.join(name)
+    group.rebalance()
+    assert group.members["b"].answered == group.now
+    group.loads = {"a": 0.9}
+    group.now += 1
+    group.rebalance()  # this changes it
+    group.now += REST - 1
+    group.rebalance()  # it is too early
+    assert group.members["b"].answered == 1000.0
+    group.now += 1
+    group.loads = {"a": 0.5, "b": 0.5}
+    group.rebalance()
+    assert group.members["b"].answered == group.now
 
 
 def test_the_name_is_that_of_earlier_workers() -> None:

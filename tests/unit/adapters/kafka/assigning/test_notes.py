@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,7 @@ def test_a_member_note_is_read_as_it_was_meant_whatever_a_later_version_appends(
     assert found is not None
     assert (found.busy is None) == (note.busy is None)
     assert (found.busy or 0.0) == pytest.approx(note.busy or 0.0, abs=0.0006)
-    assert list(found.loads) == pytest.approx(list(note.loads), abs=0.0006)
+    assert list(found.loads) == pytest.approx(list(note.loads), rel=1e-6)
     assert (found.carriers, found.aside, found.revision) == (note.carriers, note.aside, note.revision)
     assert found.age == pytest.approx(note.age, abs=0.0006)
 
@@ -69,6 +70,19 @@ def test_whatever_comes_is_a_note_within_bounds_or_none(data: bytes) -> None:
     for tried in (data, MemberNote().written()[:4] + data):
         note = member_note(tried)
         assert note is None or (all(0 <= load < 66 for load in note.loads) and (note.busy or 0.0) <= 1)
+
+
+@pytest.mark.parametrize("partitions", [300, 2000, 4000])
+def test_the_loads_of_many_partitions_arrive_as_they_are(partitions: int) -> None:
+    found = member_note(MemberNote(0.9, [0.9 / partitions] * partitions).written())
+    assert found is not None
+    assert math.fsum(found.loads) == pytest.approx(0.9, rel=1e-6)
+
+
+@pytest.mark.parametrize("load", [math.nan, math.inf, -math.inf, -0.1, 2 * MOST_LOAD])
+def test_a_load_that_is_none_makes_the_note_none(load: float) -> None:
+    whole = MemberNote(0.9, [0.5]).written()
+    assert member_note(whole[:-4] + struct.pack(">f", load)) is None
 
 
 def test_what_is_too_large_becomes_the_largest_that_can_be_told() -> None:

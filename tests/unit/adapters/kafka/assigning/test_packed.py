@@ -70,6 +70,15 @@ def test_a_member_with_little_to_do_helps_before_one_that_stands_by() -> None:
     assert given_by(members) == {"a": "02", "b": "1345", "c": ""}
 
 
+def test_a_member_whose_backlog_overloads_it_is_relieved_though_it_was_not_busy() -> None:
+    assert given_by({"a": member("012345", 0.7, busy=0.5), "b": member("")}) == {"a": "024", "b": "135"}
+
+
+def test_a_member_that_was_busy_is_never_joined_up() -> None:
+    members = {"a": member("012", 0.15, 2, busy=0.3), "b": member("345", 0.1, 2)}
+    assert given_by(members) == {"a": "012", "b": "345"}
+
+
 def test_halves_are_equal_in_load_and_not_in_number() -> None:
     places = dict(zip(PLACES, (0.5, 0.06, 0.06, 0.06, 0.06, 0.06), strict=True))
     heavy = KnownMember(TOPIC, frozenset(PLACES), 5, 0.8, places, 1)
@@ -191,7 +200,7 @@ def test_a_change_relieves_the_busiest_or_joins_members_up_to_a_bound(
     took = [name for name in before if after[name].holds - before[name].holds]
     # Loads travel with partitions, so none of them is unknown.
     for name in gave:
-        overloaded = (before[name].busy or 0.0) > OVERLOADED
+        overloaded = (before[name].load or 0.0) > OVERLOADED
         underloaded = (before[name].load or 0.0) < UNDERLOADED
         assert overloaded or (underloaded and not after[name].holds)
     most = max(before[name].load or 0.0 for name in (*gave, *took))
