@@ -95,11 +95,11 @@ async def test_what_waits_in_a_partition_that_stopped_is_no_load_beside_those_th
     source: KafkaSource, client: Client
 ) -> None:
     waiting = {("people", 0): 900, ("people", 1): 800}
-    assert source._waiting(client) == waiting  # type: ignore[arg-type]
+    assert source._waiting(client) == waiting
     client.stopped = {PLACES[1], TopicPartition("gone", 0)}
-    assert source._waiting(client) == waiting | {("people", 1): 0}  # type: ignore[arg-type]
+    assert source._waiting(client) == waiting | {("people", 1): 0}
     client.stopped = set(PLACES)  # nobody is read just now
-    assert source._waiting(client) == waiting  # type: ignore[arg-type]
+    assert source._waiting(client) == waiting
 
 
 async def test_partitions_that_stay_unreadable_are_told_as_lost(source: KafkaSource, client: Client) -> None:
