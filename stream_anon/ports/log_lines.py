@@ -223,7 +223,7 @@ class LogLine(StrEnum):
         "packed",
         "info",
         "Of `members` workers, `carriers` read all partitions; the others stand by.",
-        "Nothing; a worker that is busy for more than 60 % of the time shares its partitions within minutes.",
+        "Nothing; a worker whose load is above 60 % shares its partitions within minutes.",
     )
     SPREAD = (
         "spread",

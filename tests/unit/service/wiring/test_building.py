@@ -1,4 +1,4 @@
-"""How a worker is put together: a shadow reads and admits as the service does, and asks for no id."""
+"""How a worker is put together: what its group is told, and what a shadow writes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from stream_anon.adapters.kafka.assigning.sharing import Sharing
+from stream_anon.service.events import Away
 from stream_anon.service.shadow import Beside
 from stream_anon.service.wiring import building
 from stream_anon.settings.loading import parse_settings
@@ -28,3 +30,27 @@ def test_a_shadow_writes_in_the_formats_of_the_service_under_an_id_of_its_own(
     policy = build_policy(settings, ROOT / "policy.yaml")
     building.build_shadow(settings, policy, FakeClock(), print, asyncio.Event(), Beside("b", lambda _: None))
     assert (given["formats"].input, given["formats"].output, given["formats"].number) == ("json-schema",) * 2 + (0,)
+
+
+async def test_a_worker_that_is_not_ready_tells_its_group_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = {"bootstrap_servers": "nowhere:1", "group": "g", "input": "people", "output": "out"}
+    settings = parse_settings({**PEOPLE, "kafka": kafka})
+    made: list[Sharing] = []
+
+    def share(*parts: Any, **more: Any) -> Sharing:
+        made.append(Sharing(*parts, **more))
+        return made[0]
+
+    monkeypatch.setattr(building, "Sharing", share)
+
+    async def ask(*_: Any) -> Any:
+        raise AssertionError("nobody is asked")
+
+    policy = build_policy(settings, ROOT / "policy.yaml")
+    worker = building.build_worker(settings, policy, FakeClock(), lambda _: None, asyncio.Event(), ask)
+    (sharing,) = made
+    assert not sharing._ready()
+    worker._parts.reachability.joined()
+    assert sharing._ready()
+    worker._parts.reachability.away(Away.ASKING_REGISTRY, "no answer")
+    assert not sharing._ready()

@@ -33,6 +33,7 @@ class Client:
         self.answer: dict[TopicPartition, Any] = {}
         self.refusal: KafkaError | None = None
         self.positions: dict[TopicPartition, int] = {}
+        self.stopped: set[TopicPartition] = set()
         forever = asyncio.get_running_loop().create_future
         self._client = Connected()
         self._fetcher = SimpleNamespace(_fetch_task=forever())
@@ -44,6 +45,12 @@ class Client:
 
     def pause(self, *places: TopicPartition) -> None:
         """Do nothing."""
+
+    def paused(self) -> set[TopicPartition]:
+        return self.stopped
+
+    def highwater(self, place: TopicPartition) -> int:
+        return 1000
 
     def seek(self, place: TopicPartition, offset: int) -> None:
         self.positions[place] = offset
@@ -82,6 +89,17 @@ async def test_a_fetch_that_fails_leaves_the_records_of_other_partitions(
     client.errors = [OffsetOutOfRangeError({PLACES[1]: 200})]
     assert (await source.poll(0.1, 10)).lost == (Lost(1, 200),)
     assert client.positions[PLACES[0]] == 100
+
+
+async def test_what_waits_in_a_partition_that_stopped_is_no_load_beside_those_that_are_read(
+    source: KafkaSource, client: Client
+) -> None:
+    waiting = {("people", 0): 900, ("people", 1): 800}
+    assert source._waiting(client) == waiting
+    client.stopped = {PLACES[1], TopicPartition("gone", 0)}
+    assert source._waiting(client) == waiting | {("people", 1): 0}
+    client.stopped = set(PLACES)  # nobody is read just now
+    assert source._waiting(client) == waiting
 
 
 async def test_partitions_that_stay_unreadable_are_told_as_lost(source: KafkaSource, client: Client) -> None:
