@@ -183,5 +183,4 @@ async def test_records_carry_the_second_and_the_brokers_markers_of_their_transac
     markers = [time for is_marker, time in batches if is_marker]
     assert records
     assert all(time % 1000 == 0 for time in records)
-    assert len(markers) > 5
     assert any(time % 1000 for time in markers)

@@ -22,7 +22,11 @@ PAGE = json.loads((ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.jso
 LOAD_SECONDS = 14
 ROUNDS = 4  # of load at most: audits are sampled, and a slow machine has time for few of them
 RATE = 400  # records a second
-WINDOW = {"max_records": 1000, "max_delay": "6s"}  # full ones have people enough for their leakage to be shown
+WINDOW = {
+    "max_records": 1000,
+    "max_delay": "6s",
+    "target_loss": 0.01,
+}  # full ones have people enough for their leakage to be shown
 SHIELDED = {"shields": [{"attributes": ["age"], "k": 20}]}
 # What Grafana fills in, for a scrape every second.
 FILLED = {"$__rate_interval": "8s", "$__range": "60s", "$namespace": ".*", "$job": ".+", "$instance": ".+"}

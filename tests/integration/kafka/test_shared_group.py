@@ -1,7 +1,9 @@
 """What an operator sees, on a real Kafka, of a stranger that joins the workers' group and takes their partitions.
 
 The stranger is a consumer of the new protocol (KIP-848), on librdkafka. The coordinator turns the workers' group,
-which is of the classic protocol, into one of the new protocol, and deals partitions to the stranger too.
+which is of the classic protocol, into one of the new protocol, and deals partitions to the stranger too. It does so
+only in a group that spreads its partitions: from one that packs them it turns the stranger away, since what the
+leader has written beside the assignment would be lost.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class Stranger:
     """A consumer of the new protocol in the workers' group."""
 
     def __init__(self, stage: Stage) -> None:
+        self._fatal: list[object] = []
         self._consumer = Consumer(
             {
                 "bootstrap.servers": stage.kafka.address,
@@ -58,6 +61,7 @@ class Stranger:
                 "group.protocol": "consumer",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
+                "error_cb": self._fatal.append,
             }
         )
         self._consumer.subscribe([stage.name])
@@ -67,7 +71,12 @@ class Stranger:
         deadline = time.monotonic() + AT_THE_LATEST
         while not holds():
             assert time.monotonic() < deadline
-            self.read += len(await asyncio.to_thread(self._consumer.consume, 1000, 0.2))
+            messages = await asyncio.to_thread(self._consumer.consume, 1000, 0.2)
+            self.read += sum(message.error() is None for message in messages)
+
+    @property
+    def refused(self) -> bool:
+        return bool(self._fatal)
 
     @property
     def owned(self) -> int:
@@ -83,7 +92,7 @@ class Stranger:
 async def test_a_stranger_that_takes_partitions_is_warned_of_and_missing_among_their_owners(stage: Stage) -> None:
     size = f'input_partitions{{topic="{stage.name}"}}'
     await produce(stage, make_records(SENT, 1))
-    with WorkerProcess(stage.config()) as worker:
+    with WorkerProcess(stage.config(kafka={"assignment": "spread"})) as worker:
         await wait_until_accounted(stage, SENT)
         await _until(lambda: _shown(worker, size) == PARTITIONS)
         assert _shown(worker, "partitions_owned") == PARTITIONS
@@ -107,6 +116,18 @@ async def test_a_stranger_that_takes_partitions_is_warned_of_and_missing_among_t
         await worker.wait_for("offset-skipped")  # what the stranger has committed is not released
         await _until(lambda: not _warned(worker))
         assert len(worker.said("group-shared")) == 1
+
+
+async def test_a_stranger_takes_no_partition_from_a_group_that_packs(stage: Stage) -> None:
+    with WorkerProcess(stage.config()) as worker:
+        await worker.wait_for("packed")
+        stranger = Stranger(stage)
+        try:
+            await stranger.poll_until(lambda: stranger.refused)
+            assert not stranger.owned
+        finally:
+            await stranger.leave()
+        assert _shown(worker, "partitions_owned") == PARTITIONS
 
 
 async def test_partitions_that_are_added_count_before_anybody_owns_them(stage: Stage) -> None:
