@@ -12,9 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import sys
-import tempfile
 import time
 import uuid
 from dataclasses import dataclass
@@ -24,10 +22,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
-from benchmarks.adult import DATA, adult_events
-from benchmarks.report import machine, write_json
+from benchmarks.adult import adult_events
+from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings
-from tests.support.apache_kafka import ApacheKafka, missing_parts
+from tests.support.apache_kafka import ApacheKafka
 
 EVENTS = 100_000
 WINDOW = 1_000_000  # windows close by their age
@@ -108,7 +106,7 @@ async def measure(kafka: ApacheKafka, given: argparse.Namespace, folder: Path) -
         await producer.stop()
 
 
-async def run(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+async def run(given: argparse.Namespace, folder: Path) -> Results:
     kafka = ApacheKafka(folder / "kafka")
     await asyncio.to_thread(kafka.__enter__)
     try:
@@ -118,28 +116,22 @@ async def run(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     one = found["one"]["gcp"]
     for figures in found.values():
         figures["vs_one"] = round(figures["gcp"] / one, 4) if one else None
-    return {"machine": machine(), "rate": given.rate, "delay": given.delay, "workers": given.workers, **found}
+    results = [
+        {"system": name, "rate": given.rate, "delay": given.delay, "workers": given.workers, **figures}
+        for name, figures in found.items()
+    ]
+    for figures in results:
+        print(json.dumps(figures))
+    return results
 
 
 def main() -> int:
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rate", type=float, default=500.0, help="records a second")
     parser.add_argument("--delay", type=float, default=10.0, help="window.max_delay in seconds")
     parser.add_argument("--seconds", type=float, default=120.0, help="how long records are sent")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
-    parser.add_argument("--json", type=Path, help="write the results here as well")
-    given = parser.parse_args()
-    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "adult.csv is not there: --data")
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory(prefix="assignment") as folder:
-        found = asyncio.run(run(given, Path(folder)))
-    print(json.dumps(found, indent=2))
-    write_json(given.json, found)
-    return 0
+    return measured_on_kafka(parser, run)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import re
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Sequence
@@ -29,10 +27,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
-from benchmarks.adult import DATA, adult_events
-from benchmarks.report import machine, write_json
+from benchmarks.adult import adult_events
+from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
-from tests.support.apache_kafka import missing_parts
 from tests.support.ports import free_port
 from tests.support.storm.broker import KafkaBehindLines
 from tests.support.storm.line import Line
@@ -223,8 +220,10 @@ async def _break(scene: Scene, fault: str, seconds: float) -> float:
     return time.monotonic()
 
 
-async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+async def run(given: argparse.Namespace, folder: Path) -> Results:
     packed = given.assignment == "packed"
+    if packed and "killed-in-transaction" in given.faults:
+        given.faults.remove("killed-in-transaction")  # a worker that joins stands by and closes no window
     scene = await open_scene(folder, given.data, given.window, 100_000, packed=packed)
     results = []
     try:
@@ -242,27 +241,17 @@ async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # a broker that is away is no news here
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--faults", nargs="+", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--window", type=int, default=10_000)
     parser.add_argument("--rate", type=float, help="records a second; by default half of what is measured first")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long a fault lasts")
     parser.add_argument("--assignment", choices=("packed", "spread"), default="spread", help="kafka.assignment")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
-    parser.add_argument("--json", type=Path, help="write the results here as well, a list")
-    given = parser.parse_args()
-    if given.assignment == "packed" and "killed-in-transaction" in given.faults:
-        given.faults.remove("killed-in-transaction")  # a worker that joins stands by and closes no window
-    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "no adult.csv: --data FOLDER")
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory(prefix="delay") as folder:
-        results = asyncio.run(run(given, Path(folder)))
-    about = machine()
-    write_json(given.json, [{**found, "machine": about} for found in results])
-    return 0 if all(found["recovered_after"] <= found["allowed"] for found in results) else 1
+    return measured_on_kafka(
+        parser,
+        run,
+        lambda results: all(found["recovered_after"] <= found["allowed"] for found in results),
+    )
 
 
 if __name__ == "__main__":

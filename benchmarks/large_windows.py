@@ -13,9 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import sys
-import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -24,10 +22,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
-from benchmarks.adult import DATA, adult_events
-from benchmarks.report import in_words, machine, write_json
+from benchmarks.adult import adult_events
+from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings
-from tests.support.apache_kafka import ApacheKafka, missing_parts
+from tests.support.apache_kafka import ApacheKafka
 
 EVENTS = 200_000
 DELAY = "10m"  # windows close because they are full
@@ -79,7 +77,7 @@ async def measure(kafka: ApacheKafka, data: Path, window: int | str, records: in
     }
 
 
-async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+async def run(given: argparse.Namespace, folder: Path) -> Results:
     kafka = ApacheKafka(folder / "kafka")
     await asyncio.to_thread(kafka.__enter__)
     largest = max([window for window in given.windows if isinstance(window, int)], default=1_000_000)
@@ -96,8 +94,7 @@ async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # a broker that is away is no news here
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--windows",
         type=lambda text: text if text == "auto" else int(text),
@@ -105,19 +102,7 @@ def main() -> int:
         default=[100_000, 300_000, 1_000_000, "auto"],
     )
     parser.add_argument("--count", type=int, default=3, help="windows of each size")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
-    parser.add_argument("--json", type=Path, help="write the results here as well, a list")
-    given = parser.parse_args()
-    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "no adult.csv: --data FOLDER")
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    about = machine()
-    print(in_words(about), flush=True)
-    with tempfile.TemporaryDirectory(prefix="large-windows") as folder:
-        results = asyncio.run(run(given, Path(folder)))
-    write_json(given.json, [{**found, "machine": about} for found in results])
-    return 0
+    return measured_on_kafka(parser, run)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import sys
-import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -24,10 +22,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
-from benchmarks.adult import DATA, adult_events
-from benchmarks.report import machine, write_json
+from benchmarks.adult import adult_events
+from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Seen, Server, Watcher, adult_settings, delays, quantile
-from tests.support.apache_kafka import ApacheKafka, missing_parts
+from tests.support.apache_kafka import ApacheKafka
 
 _ABOVE = 1.05  # times the target
 _BY_AGE = 0.85  # of max_delay: a window that was open for so long closed by its age
@@ -92,7 +90,7 @@ def _figures(
     }
 
 
-async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+async def run(given: argparse.Namespace, folder: Path) -> Results:
     kafka = ApacheKafka(folder / "kafka")
     await asyncio.to_thread(kafka.__enter__)
     results = []
@@ -107,25 +105,17 @@ async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rates", nargs="+", type=float, default=[500.0, 5000.0], help="records a second")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each stream lasts")
     parser.add_argument("--target", type=float, default=0.25, help="window.target_loss")
     parser.add_argument("--max-delay", type=float, default=10.0, help="window.max_delay in seconds")
     parser.add_argument("--window", type=int, default=1_000_000, help="window.max_records")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
-    parser.add_argument("--json", type=Path, help="write the results here as well, a list")
-    given = parser.parse_args()
-    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "no adult.csv: --data FOLDER")
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory(prefix="target") as folder:
-        results = asyncio.run(run(given, Path(folder)))
-    about = machine()
-    write_json(given.json, [{**found, "machine": about} for found in results])
-    return 0 if all(found["reached"] or found["by_age"] for found in results) else 1
+    return measured_on_kafka(
+        parser,
+        run,
+        lambda results: all(found["reached"] or found["by_age"] for found in results),
+    )
 
 
 if __name__ == "__main__":

@@ -15,10 +15,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import statistics
 import sys
-import tempfile
 import time
 import uuid
 from dataclasses import dataclass
@@ -28,10 +26,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from aiokafka import AIOKafkaProducer
 
-from benchmarks.adult import DATA, adult_events
-from benchmarks.report import in_words, machine, write_json
+from benchmarks.adult import adult_events
+from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
-from tests.support.apache_kafka import ApacheKafka, missing_parts
+from tests.support.apache_kafka import ApacheKafka
 
 EVENTS = 200_000
 MEASURED = {1_000: 60_000, 10_000: 200_000, 50_000: 500_000}
@@ -192,7 +190,7 @@ async def compare(
     }
 
 
-async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+async def run(given: argparse.Namespace, folder: Path) -> Results:
     events = adult_events(given.data, EVENTS)
     kafka = ApacheKafka(folder / "kafka")
     await asyncio.to_thread(kafka.__enter__)
@@ -209,25 +207,12 @@ async def run(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # a broker that is away is no news here
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 50_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--faust", action="store_true", help="the service in a Faust app too (extra `faust`)")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of adult.csv and its hierarchies")
-    parser.add_argument("--json", type=Path, help="write the results here as well, a list")
-    given = parser.parse_args()
-    missing = missing_parts() or ("" if (given.data / "adult.csv").exists() else "no adult.csv: --data FOLDER")
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    about = machine()
-    print(in_words(about), flush=True)
-    with tempfile.TemporaryDirectory(prefix="throughput") as folder:
-        results = asyncio.run(run(given, Path(folder)))
-    write_json(given.json, [{**found, "machine": about} for found in results])
-    return 0
+    return measured_on_kafka(parser, run)
 
 
 if __name__ == "__main__":
