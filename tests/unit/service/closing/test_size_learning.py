@@ -23,7 +23,7 @@ from tests.support.memory import MemoryBroker
 WINDOW = {"max_records": 2_000, "max_delay": 10, "target_loss": 0.1}
 
 
-def _people(count: int, first: int = 0) -> list[bytes]:
+def make_people(count: int, first: int = 0) -> list[bytes]:
     draws = np.random.default_rng(first)
     ages, cities = draws.integers(0, 100, count).tolist(), draws.integers(0, 4, count).tolist()
     return [
@@ -32,7 +32,7 @@ def _people(count: int, first: int = 0) -> list[bytes]:
     ]
 
 
-async def _studied(driver: Driver) -> None:
+async def studied(driver: Driver) -> None:
     await driver.settle()
     parts = driver.worker._parts
     await asyncio.wait_for(parts.rechecks._sampler.wait(), 60)
@@ -48,8 +48,8 @@ def _sizes(driver: Driver) -> list[int]:
 async def test_windows_become_as_small_as_the_target_allows_and_their_loss_stays_at_it() -> None:
     async with Driver(window=WINDOW | {"target_loss": 0.15}, privacy={"k": 10}) as driver:
         for number in range(32):
-            driver.send(_people(250, 250 * number))
-            await _studied(driver)
+            driver.send(make_people(250, 250 * number))
+            await studied(driver)
             driver.clock.advance(0.1)
         sizes, windows = _sizes(driver), driver.told(WindowPublished)
         learned = driver.told(SizesLearned)
@@ -61,30 +61,10 @@ async def test_windows_become_as_small_as_the_target_allows_and_their_loss_stays
     assert driver.broker.accounted >= sum(sizes)
 
 
-async def test_records_that_are_alike_make_windows_smaller_and_never_below_ten_times_k() -> None:
-    """What `docs/explain/privacy.md` says of strangers who may write, and why they must not."""
-    smallest = []
-    for planted in (0.0, 0.97):
-        async with Driver(window=WINDOW | {"max_records": 20_000}, privacy={"k": 10}) as driver:
-            for number in range(6):
-                records, own = _people(600, 1_000 * number), np.random.default_rng(number).random(600) >= planted
-                driver.send(
-                    [
-                        record if alone else json.dumps({"person": n, "age": 5, "city": CITIES[0]}).encode()
-                        for n, (record, alone) in enumerate(zip(records, own.tolist(), strict=True), 10**6)
-                    ]
-                )
-                await driver.advance(10.5)
-                await _studied(driver)
-            smallest.append(driver.told(SizesLearned)[-1].in_use)
-    assert smallest[0] > 2 * smallest[1]
-    assert smallest[1] == 100
-
-
 async def test_without_a_target_nothing_is_studied() -> None:
     async with Driver(window={"max_records": 100}) as driver:
-        driver.send(_people(250))
-        await _studied(driver)
+        driver.send(make_people(250))
+        await studied(driver)
         assert driver.worker._parts.sizes is None
         assert driver.told(SizesLearned) == driver.told(WindowStudied) == []
         assert _sizes(driver) == [100, 100]
@@ -93,8 +73,8 @@ async def test_without_a_target_nothing_is_studied() -> None:
 async def test_every_window_is_audited_however_often_its_parts_are_studied() -> None:
     async with Driver(window=WINDOW | {"max_records": 400, "target_loss": 0.01}, privacy={"k": 10}) as driver:
         for number in range(4):
-            driver.send(_people(400, 400 * number))
-            await _studied(driver)
+            driver.send(make_people(400, 400 * number))
+            await studied(driver)
             driver.clock.advance(2 * PAUSE)
         assert [event.result for event in driver.told(WindowAudited)] == ["passed"] * 4
         assert len(driver.told(WindowStudied)) == 4
@@ -104,8 +84,8 @@ async def test_studies_come_seldom() -> None:
     async with Driver(window=WINDOW | {"max_records": 400}, privacy={"k": 10}) as driver:
         begun = driver.clock.monotonic()
         for number in range(9):
-            driver.send(_people(400, 400 * number))
-            await _studied(driver)
+            driver.send(make_people(400, 400 * number))
+            await studied(driver)
             driver.clock.advance(PAUSE / 4)
         elapsed = driver.clock.monotonic() - begun
         studies = driver.told(WindowStudied)
@@ -114,13 +94,13 @@ async def test_studies_come_seldom() -> None:
 
 async def test_windows_without_parts_to_study_leave_the_time_to_the_next_one() -> None:
     async with Driver(window=WINDOW | {"max_delay": 1}, privacy={"k": 10}) as driver:
-        driver.send(_people(150))
+        driver.send(make_people(150))
         await driver.advance(1)
-        await _studied(driver)
+        await studied(driver)
         assert not driver.told(WindowStudied)
-        driver.send(_people(800, 150))
+        driver.send(make_people(800, 150))
         await driver.advance(1)
-        await _studied(driver)
+        await studied(driver)
         assert len(driver.told(WindowStudied)) == 1
 
 
@@ -146,7 +126,7 @@ async def test_nothing_is_learned_but_the_number_and_the_loss_of_published_recor
     async with Driver(**SPARSE) as driver:
         driver.send(_some_too_far())
         await driver.advance(10)
-        await _studied(driver)
+        await studied(driver)
         (window,) = driver.told(WindowPublished)
         assert {"max-level", "over-limit"} <= window.suppressed.keys()
         assert driver.worker._parts.sizes is not None
@@ -160,9 +140,9 @@ async def test_nothing_is_learned_but_the_number_and_the_loss_of_published_recor
 
 async def test_a_window_of_which_nothing_was_published_teaches_nothing() -> None:
     async with Driver(window=WINDOW, privacy={"k": 10}) as driver:
-        driver.send(_people(9))
+        driver.send(make_people(9))
         await driver.advance(10)
-        await _studied(driver)
+        await studied(driver)
         assert [window.released for window in driver.told(WindowPublished)] == [0]
         assert driver.told(SizesLearned) == driver.told(WindowStudied) == []
 
@@ -188,12 +168,12 @@ async def test_a_window_that_was_not_published_teaches_nothing() -> None:
     async with Driver(broker, window=WINDOW) as driver:
         driver.sink.gate_at = "begin"
         driver.sink.gate.clear()
-        driver.send(_people(2_000))
+        driver.send(make_people(2_000))
         await driver.settle()
         broker.members.pop("one")
         driver.source.asleep = True
         driver.sink.gate.set()
-        await _studied(driver)
+        await studied(driver)
         assert driver.told(WindowPublished) == driver.told(SizesLearned) == driver.told(WindowStudied) == []
 
 
@@ -204,9 +184,9 @@ async def test_of_the_open_window_nothing_but_its_age_and_counts_of_records_and_
         async with Driver(window=WINDOW) as driver:
             driver.worker.learn_from(WindowLoss(100, 0.1))
             driver.send(
-                _people(100) if same else [json.dumps({"person": n, "age": 7}).encode() for n in range(100)]
+                make_people(100) if same else [json.dumps({"person": n, "age": 7}).encode() for n in range(100)]
             )
-            await _studied(driver)
+            await studied(driver)
             ends.append(_sizes(driver))
     assert ends[0] == ends[1] == [100]
 
@@ -214,8 +194,8 @@ async def test_of_the_open_window_nothing_but_its_age_and_counts_of_records_and_
 async def test_a_restart_begins_with_the_window_that_was_published_last() -> None:
     async with Driver(window=WINDOW) as driver:
         driver.worker.learn_from(WindowLoss(500, 0.1))
-        driver.send(_people(2_000))
-        await _studied(driver)
+        driver.send(make_people(2_000))
+        await studied(driver)
         assert _sizes(driver)[0] == 502
 
 
@@ -227,8 +207,8 @@ async def test_a_study_that_breaks_off_is_told_without_its_text_and_windows_are_
 
     monkeypatch.setattr(PartLosses, "of", breaks)
     async with Driver(window=WINDOW) as driver:
-        driver.send(_people(2_000))
-        await _studied(driver)
+        driver.send(make_people(2_000))
+        await studied(driver)
         (study,) = driver.told(WindowStudied)
         assert study.broke_off
         assert "jane" not in repr(driver.events)
@@ -237,7 +217,7 @@ async def test_a_study_that_breaks_off_is_told_without_its_text_and_windows_are_
 
 async def test_a_target_out_of_reach_is_said() -> None:
     async with Driver(window=WINDOW | {"target_loss": 0.01}) as driver:
-        driver.send(_people(300))
+        driver.send(make_people(300))
         await driver.advance(10)
         (learned, *_) = driver.told(SizesLearned)
     assert learned.out_of_reach

@@ -24,6 +24,7 @@ from aiokafka.errors import (
     UnknownTopicOrPartitionError,
 )
 
+from stream_anon.adapters.kafka.assigning.sharing import Sharing
 from stream_anon.adapters.kafka.client.connection import Connection, Door, broker_error, connection_error
 from stream_anon.adapters.kafka.client.connection_errors import in_words
 from stream_anon.adapters.kafka.client.security import Security
@@ -94,6 +95,7 @@ async def test_brokers_of_which_some_answer_are_not_told_as_absent(door: Door, t
         return door
 
     source = object.__new__(KafkaSource)
+    source._sharing = Sharing()
     source._consumer = SimpleNamespace(_client=SimpleNamespace(force_metadata_update=no))  # type: ignore[assignment]
     source._connection = SimpleNamespace(knock=knock)  # type: ignore[assignment]
     with pytest.raises(BrokerError, match=told) as raised:
