@@ -30,6 +30,7 @@ SECONDS = 20
 LEAST = 3000  # records a second, however slow the machine is
 FLAT = 12 * 1024 * 1024
 HELD = 16 * 1024 * 1024  # by a window that memory closes
+AHEAD = 39 * 1024 * 1024  # fetched before there is room: 13 MB for each KB of a record
 WINDOWS = 8
 
 
@@ -144,7 +145,8 @@ async def test_windows_that_only_memory_closes_take_no_more_than_their_share_of_
                 await watch.look()
             await worker.wait_for("window-published", times=WINDOWS - 2)
             await watch.look()
-            assert max(watch.resident) - watch.resident[0] < PARTS * HELD, [n >> 20 for n in watch.resident]
+            most = PARTS * HELD + AHEAD
+            assert max(watch.resident) - watch.resident[0] < most, [n >> 20 for n in watch.resident]
     finally:
         await producer.stop()
 
