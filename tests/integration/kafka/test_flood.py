@@ -12,6 +12,7 @@ import yaml
 from aiokafka import AIOKafkaProducer
 
 from stream_anon.windowing.bounds import PARTS
+from tests.support.late_requests.playing import GUARDED
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -75,7 +76,7 @@ class Flood:
 
 @pytest.mark.soak
 async def test_flood_keeps_to_the_bound_on_memory_and_loses_no_record(stage: Stage) -> None:
-    # Windows so small that their transactions are all the worker can do.
+    # Windows so small, with a transaction each, that these are all the worker can do.
     narrow = stage.config(window={"max_records": 10})
     producer = AIOKafkaProducer(
         bootstrap_servers=stage.kafka.address, acks="all", max_batch_size=2 * PIECE * PADDING, linger_ms=0
@@ -83,7 +84,7 @@ async def test_flood_keeps_to_the_bound_on_memory_and_loses_no_record(stage: Sta
     await producer.start()
     flood = Flood(stage, producer)
     try:
-        with WorkerProcess(narrow) as worker:
+        with WorkerProcess(narrow, module=GUARDED) as worker:
             await worker.wait_for("ready")
             watch = Watch(worker)
             await flood.send(20)

@@ -11,7 +11,7 @@ from stream_anon.service.closing import queue
 
 def one_by_one() -> None:
     """Let no window wait beside another."""
-    queue.MOST_RECORDS = 0
+    queue.RECORDS_TOGETHER = 0
 
 
 if __name__ == "__main__":
