@@ -48,7 +48,7 @@ def _filled(expression: str) -> str:
 
 
 def _has_number(name: str, found: list[dict[str, Any]]) -> bool:
-    """Return whether a query found a number; the busy share is known after a minute, and is no number until then."""
+    """Return whether a query found a number; the busy share, known after a minute, need only be there."""
     known = bool(found) if name.startswith("Busy share") else False
     return known or any(not math.isnan(float(one["value"][1])) for one in found)
 
