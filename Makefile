@@ -35,7 +35,8 @@ demo: $(VENV)/.runtime ## stream made-up clinic visits through the service and a
 # examples, `make soak` on all of them. `make everything` runs each test once.
 BARE := not kafka and not tansu and not containers and not slow and not soak
 FAST := -m pytest -n 2 -m "$(BARE)"
-REST := -m pytest -n 3 -m "(kafka or tansu or containers or slow) and not soak"
+WIRED := (kafka or tansu or containers or slow) and not soak
+REST := -m pytest -n 3 -m "$(WIRED)"
 SOAK := -m pytest -n 2 -m "soak or hypothesis"
 
 test: $(VENV)/.dev ## all tests but `make soak`; those that need Java and Maven skip with a reason where these are absent
@@ -47,7 +48,7 @@ soak: $(VENV)/.dev ## what takes minutes: laws on all examples, long storms, flo
 
 everything: $(VENV)/.dev ## what `make test` and `make soak` run, and no law twice
 	$(BIN)/python -m pytest -n 2 -m "$(BARE) and not hypothesis"
-	$(BIN)/python -m pytest -n 3 -m "(kafka or tansu or containers or slow) and not soak and not hypothesis"
+	$(BIN)/python -m pytest -n 3 -m "$(WIRED) and not hypothesis"
 	$(BIN)/python $(SOAK)
 
 FUZZ_SECONDS ?= 3600

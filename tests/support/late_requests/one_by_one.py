@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 from stream_anon.cli.main import command
 from stream_anon.service.closing import queue
 
 
 def one_by_one() -> None:
     """Let no window wait beside another."""
-    queue.RECORDS_TOGETHER = 0
+    patch.object(queue, "RECORDS_TOGETHER", 0).start()  # an error if it is called otherwise one day
 
 
 if __name__ == "__main__":
