@@ -54,8 +54,7 @@ class WindowPart:
     @property
     def held(self) -> int:
         """Return the bytes that are kept of the rows until their window is sealed."""
-        keys = self.individuals.nbytes + self.sensitive.nbytes + self.offsets.nbytes
-        return self.columns.held + keys + payload_bytes(self.payload) + _BESIDE * len(self.payload)
+        return _bytes_of(self.columns, self.payload, self.individuals, self.sensitive, self.offsets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +96,7 @@ class SealedWindow:
     @property
     def held(self) -> int:
         """Return the bytes of its rows."""
-        columns = self.columns.held + self.offsets.nbytes + self.stretches.nbytes
-        return columns + payload_bytes(self.payload) + _BESIDE * len(self.payload)
+        return _bytes_of(self.columns, self.payload, self.offsets, self.stretches)
 
     def turned(self, order: NDArray[np.int64], columns: Columns, partitioner: Partitioner) -> SealedWindow:
         """Return the window with row order[i] in the place of row i.
@@ -192,11 +190,6 @@ class Window:
     def oldest(self) -> float | None:
         """Return when the oldest record in the window arrived, or the oldest loss was met; None without any."""
         return next(iter(self._since.values()), None)
-
-    @property
-    def full(self) -> bool:
-        """Return whether the window takes no more rows."""
-        return not self.timer.room(self.admitted, self.held)
 
     @property
     def individuals(self) -> int:
@@ -445,3 +438,7 @@ class Window:
             bounds = [bound for stretch in lost for bound in stretch]
             assert all(a < b for a, b in pairwise(bounds))  # noqa: S101
         self._partitioner.check_invariants()
+
+
+def _bytes_of(columns: Columns, payload: Payload, *arrays: NDArray[np.generic]) -> int:
+    return columns.held + payload_bytes(payload) + _BESIDE * len(payload) + sum(array.nbytes for array in arrays)

@@ -218,13 +218,14 @@ def assemble(  # noqa: PLR0913 - a part an argument
     def adopted(adoption: Adoption) -> None:
         tell(OrderAdopted(adoption.version, adoption.gain, adoption.drifted))
 
-    # By a key, classes are formed at the close, when the order of the rows is known.
-    ours = partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted)
     size = TargetSize.of(policy.window, Criteria.of(policy).least_people)
     engine = Engine(
         policy,
         draws=draws,
-        partitioner=ours if key is None else WholeTable,
+        # By a key, classes are formed at the close, when the order of the rows is known.
+        partitioner=WholeTable
+        if key is not None
+        else partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
         size=lambda: None if size is None else size.in_use,
     )
     settle_within = SETTLE * kafka.transaction_timeout
