@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
@@ -10,9 +10,11 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
+from stream_anon.formats.tables.passed_columns import PassedColumns
 from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.judging.missing_values import MissingValues, missing_of
 from stream_anon.microdata.attributes import Passing
@@ -84,6 +86,10 @@ class Rarity:
         self._holders: dict[Passing, set[int]] = {}
         self._records: dict[Passing, int] = {}
         self._one_of = 1  # a power of two: one of so many values is followed
+
+    def undecided(self, values: Sequence[Passing]) -> NDArray[np.bool_]:
+        """Return which values may still turn out rare, so that their records must be counted; bool[n]."""
+        return np.fromiter((value not in self._common for value in values), np.bool_, len(values))
 
     def add(self, values: Iterable[Passing], people: Iterable[int]) -> None:
         """Count records: the value of each, and whose it is."""
@@ -187,11 +193,20 @@ class Tally:
             return
         self.fit += len(batch)
         self._missing += missing_counts(self._policy, batch.codes, batch.payload, slice(0, len(batch)))
-        people = batch.individuals.tolist()
         if len(self._people) < self._policy.crowd:
-            self._people.update(people)
+            self._people.update(batch.individuals.tolist())
+        if isinstance(batch.payload, PassedColumns):
+            self._add_columns(batch.payload, batch.individuals)
+            return
+        people = batch.individuals.tolist()
         for rarity, column in zip(self._rarities, self._columns(batch.payload), strict=True):
             rarity.add(column, people)
+
+    def _add_columns(self, payload: PassedColumns, individuals: NDArray[np.int64]) -> None:
+        """Count rows whose values are kept apart: nothing is done for a row of a value that is common already."""
+        for rarity, values, places in zip(self._rarities, payload.values, payload.places, strict=True):
+            rows = np.flatnonzero(rarity.undecided(values.tolist())[places])
+            rarity.add(values[places[rows]].tolist(), individuals[rows].tolist())
 
     def _columns(self, payload: Payload) -> Iterable[Iterable[Passing]]:
         """Return the values of each field that passes. Of JSON each text is read once: most come again."""

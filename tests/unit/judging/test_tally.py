@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.formats.tables.passed_columns import PassedColumns
 from stream_anon.judging.prohibitions import prohibitions
 from stream_anon.judging.sample_study import Sample, study
 from stream_anon.judging.tally import Rarity, Tally
@@ -89,3 +91,23 @@ def test_fewer_individuals_than_k_forbid_no_field_however_many_records_they_have
     texts = [str(record).replace("'", '"').encode() for record in records]
     tally.add(JsonCodec(policy).decode(texts, 0, np.arange(40)))
     assert prohibitions(policy, tally.counts()) == []
+
+
+def test_a_field_is_counted_alike_by_rows_and_by_columns_of_values(tmp_path: Path) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    draws, codec = np.random.default_rng(3), JsonCodec(policy)
+    by_rows, by_columns = Tally(policy), Tally(policy)
+    for piece in range(12):
+        records = [
+            {**record, "visits": int(draws.zipf(1.3) % 40), "person_id": f"p{draws.integers(60)}"}
+            for record in people(25)
+        ]
+        texts = [str(record).replace("'", '"').encode() for record in records]
+        batch = codec.decode(texts, 0, np.arange(25) + 25 * piece)
+        rows = list(batch.payload)
+        columns = [(list(values), np.arange(25)) for values in zip(*rows, strict=True)]
+        by_rows.add(replace(batch, payload=rows))
+        by_columns.add(replace(batch, payload=PassedColumns.of(columns, 25)))
+        counted = by_columns.counts()
+        assert counted == by_rows.counts()
+    assert any(0 < field.rare < field.values for field in counted.rare)

@@ -163,7 +163,9 @@ def keys_of(array: Any, nulls: Collection[str]) -> KeyColumn | None:
         return None
     elif nulls:
         texts = pc.if_else(pc.is_in(array, pa.array(sorted(nulls), array.type)), pa.scalar(None, array.type), array)
-    texts = pc.fill_null(pc.cast(texts, pa.large_string()), "")
+    texts = pc.cast(texts, pa.large_string())
+    if texts.null_count:
+        texts = pc.fill_null(texts, "")
     if not _is_sound(texts):
         return None
     _, ends, text = texts.buffers()

@@ -23,6 +23,7 @@ _PASSED = {
     ScalarType.NUMBER: pa.float64(),
     ScalarType.BOOLEAN: pa.bool_(),
 }
+_HALF = 32  # bits of a code
 _ENDS = ("min", "max")
 
 
@@ -97,10 +98,11 @@ class ReleaseTables:
             sets = attribute.publication is PublishedForm.VALUES
             column = pa.array(texts, pa.list_(pa.string()) if sets else pa.string())
             return [column.take(taken)]
-        found = [
-            _ends(attribute, low, high)
-            for low, high in zip(classes.low[place].tolist(), classes.high[place].tolist(), strict=True)
-        ]
+        # Classes are many, and what differs among their intervals is little.
+        both = classes.low[place].astype(np.int64) << _HALF | classes.high[place]
+        different, of_class = np.unique(both, return_inverse=True)
+        found = [_ends(attribute, pair >> _HALF, pair & (1 << _HALF) - 1) for pair in different.tolist()]
+        taken = pa.array(of_class[rows])
         ends = [pa.array([pair[end] for pair in found], kind).take(taken) for end in (0, 1)]
         if self._flat:
             return ends
