@@ -17,6 +17,7 @@ from stream_anon.service.threads import work_is_left
 # Each adds its sub-commands, in the order in which --help shows them.
 # isort: off
 import stream_anon.cli.decide.commands
+import stream_anon.cli.decide.making_commands
 import stream_anon.cli.decide.utility_command
 import stream_anon.cli.run.commands
 import stream_anon.cli.prove.commands  # noqa: F401

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
+import pytest
+
+from stream_anon.microdata.attributes import Sensitive
+from stream_anon.microdata.domains.families import label_of
+from stream_anon.operations.families import deal
 from tests.attacks.conftest import Measured
-from tests.attacks.town import ILLNESSES, Service, share, town_policy, townspeople, values_of
+from tests.attacks.town import ILLNESSES, Service, classes_of, share, town_policy, townspeople, values_of
 
 REGULARS, OTHERS, WINDOWS = 200, 800, 10
 
@@ -46,6 +52,44 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
                 f"{share(found, REGULARS)} of the regulars have one illness left, and the likeliest is right for "
                 f"{share(right, REGULARS)}"
             )
+
+
+@pytest.mark.parametrize("least", [2, 3])
+def test_people_who_return_are_among_their_family_however_often_they_come(measured: Measured, least: int) -> None:
+    """Promised: what a person may have is never less than a family. Measured: how sure the likeliest of it is.
+
+    The attacker knows what the one above does, and who is in which class in each of a hundred windows.
+    """
+    families = tuple(deal(Counter(person["illness"] for person in townspeople(5_000, seed=9)), least))
+    plain = town_policy()
+    policy = replace(plain, attributes=(*plain.attributes[:-1], Sensitive("illness", families=families)))
+    service = Service(policy)
+    regulars = townspeople(REGULARS, seed=1)
+    left = [set(families) for _ in regulars]
+    usual = Counter[str]()
+    for number in range(1, 101):
+        people = [*regulars, *townspeople(OTHERS, seed=100 + number)]
+        release = service.release(people)
+        shown = [row[0] for row in release.payload]
+        seen = [{shown[row] for row in rows} for rows in classes_of(release)]
+        for person, possible in enumerate(left):
+            possible &= {one for one in families if label_of(one) in seen[int(release.class_of_row[person])]}
+        usual.update(person["illness"] for person in people)
+    values = [{value for family in own for value in family} for own in left]
+    assert min(map(len, values)) >= least
+    assert all(person["illness"] in own for person, own in zip(regulars, values, strict=True))
+    right = sum(
+        max(own, key=usual.__getitem__) == person["illness"] for person, own in zip(regulars, values, strict=True)
+    )
+    bound = max(max(usual[value] for value in one) / sum(usual[value] for value in one) for one in families)
+    known = sum(len(own) == 1 for own in left)
+    assert known > REGULARS / 2, "the attack must find most families"
+    measured(
+        f"k = 5, families of {least}, windows of 1,000 with 200 regulars: after 100 windows the family of "
+        f"{share(known, REGULARS)} of the regulars is known, none has fewer than {min(map(len, values))} illnesses "
+        f"left, and the most frequent one is right for {share(right, REGULARS)}; of no family more than "
+        f"{100 * bound:.0f} % have one illness"
+    )
 
 
 def test_several_records_of_one_person_may_lie_in_several_classes_of_a_window(measured: Measured) -> None:

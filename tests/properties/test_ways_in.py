@@ -38,8 +38,11 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.batch import CodedBatch, Reason
+from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.families import label_of
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.sensitive_keys import sensitive_keys
 from tests.conformance.domains import SPECIMENS
 
 Values = Sequence[Any]
@@ -267,3 +270,55 @@ def test_lists_pass_alike_by_every_way(tmp_path: Path) -> None:
         anonymizer = Anonymizer(policy, accept_risks=["rare-values"])  # of five records, each of another person
         (release,) = [*anonymizer.add(records), *anonymizer.close()]
         assert Counter(map(repr, values)) == Counter(repr(record["x"]) for record in release.records), way
+
+
+def test_families_are_published_alike_by_every_way(tmp_path: Path) -> None:
+    families = (("flu", "cold", 'a "cough"'), ("bröken", None), ("a\\b", "\u2028", ""))
+    attributes = (
+        Identifier("id"),
+        QuasiIdentifier("y", SPECIMENS["numeric-halved"].domain),
+        Sensitive("x", families=families),
+    )
+    policy = Policy(attributes, k=2, individual="id", diversity={"x": Diversity(2)}, null_values=frozenset({"NA"}))
+    values = ["flu", "cold", 'a "cough"', "other", "bröken", None, "a\\b", "\u2028", "", "NA", "Flu", "flu "]
+    table = _table(values).append_column("y", pa.array([20] * len(values)))
+    rows = table.to_pylist()
+    lines = [json.dumps(row, ensure_ascii=place % 2 == 0).encode() for place, row in enumerate(rows)]
+    pq.write_table(table, tmp_path / "in.parquet")
+    ways: dict[str, Iterable[CodedBatch]] = {
+        "dict": Incoming(policy).batches(rows),
+        "bytes": Incoming(policy).batches(lines),
+        "json lines": JsonLinesReader(io.BytesIO(b"\n".join(lines)), codec_of(policy).decode),
+        "pyarrow": batches_of(table, policy),
+        "polars": batches_of(pl.from_arrow(table), policy),
+        "parquet": ParquetReader(str(tmp_path / "in.parquet"), policy),
+    }
+    texts = {
+        place: label_of(family) for family in families for place, value in enumerate(values) if value in family
+    }
+    texts[values.index("NA")] = label_of(families[1])
+    for way, batches in ways.items():
+        found: dict[int, str] = {}
+        lost: dict[int, Reason] = {}
+        for batch in batches:
+            found |= dict(zip(batch.offsets.tolist(), [row[0] for row in batch.payload], strict=True))
+            lost |= dict(zip(batch.rejects.offsets.tolist(), map(Reason, batch.rejects.reasons), strict=True))
+            keys = dict(zip((row[0] for row in batch.payload), batch.sensitive[0].tolist(), strict=True))
+            assert batch.sensitive[0].tolist() == sensitive_keys([row[0] for row in batch.payload]).tolist(), way
+            assert len(set(keys.values())) == len(keys), way
+        first = min([*found, *lost])  # files count lines
+        assert {place - first: text for place, text in found.items()} == texts, way
+        assert {place - first for place in lost} == set(range(len(values))) - set(texts), way
+        assert set(lost.values()) == {Reason.UNKNOWN_VALUE}, way
+
+
+def test_a_missing_value_in_no_family_is_rejected_by_every_way(tmp_path: Path) -> None:
+    attributes = (Identifier("id"), Sensitive("x", families=(("flu", "cold"),)))
+    quasi = QuasiIdentifier("y", SPECIMENS["numeric-halved"].domain)
+    policy = Policy((*attributes, quasi), k=2, individual="id")
+    table = _table([None, "flu"]).append_column("y", pa.array([20, 20]))
+    lines = [json.dumps(row).encode() for row in table.to_pylist()]
+    for way, batches in {"bytes": Incoming(policy).batches(lines), "pyarrow": batches_of(table, policy)}.items():
+        (batch,) = batches
+        assert list(batch.payload) == [("cold|flu",)], way
+        assert [Reason(reason) for reason in batch.rejects.reasons] == [Reason.MISSING], way

@@ -13,7 +13,6 @@ from stream_anon.cli.app import (
     PolicyFile,
     SampledConfig,
     SampleFile,
-    SchemaKind,
     StandardFormat,
     WrittenPolicy,
     app,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from stream_anon.operations.samples import SampleSource
 
 
-def _sampled(
+def sampled(
     command: str, policy: Path | None, config: Path | None, file: str | None, standard: Format
 ) -> tuple[Path, SampleSource]:
     """Return the file with the policy, and where the sample comes from."""
@@ -115,7 +114,7 @@ def rank_leakage(
     from stream_anon.cli.decide.leakage import Presentation, leakage
     from stream_anon.operations.leakage.study import LeakageRequest
 
-    chosen, source = _sampled("leakage", policy, config, sample, standard)
+    chosen, source = sampled("leakage", policy, config, sample, standard)
     if released is not None and sample is None:
         raise SettingsError("--released", "needs --input FILE, the records that it was made of")
     if suggest and (threshold is None or released is not None):
@@ -192,7 +191,7 @@ def negotiate_levels(
     """Say at which levels of its attributes a sample reaches k, or what would have to be relaxed."""
     from stream_anon.cli.decide.negotiate import Output, Relaxation, asked_of, negotiate
 
-    chosen, source = _sampled("negotiate", policy, config, sample, standard)
+    chosen, source = sampled("negotiate", policy, config, sample, standard)
     if relax is not None and relax not in list(Relaxation):
         raise SettingsError("--relax", f"must be one of {', '.join(Relaxation)}")
     asked = asked_of(k, l, max_level or (), max_suppressed)
@@ -256,7 +255,7 @@ def plan_settings(
     from stream_anon.cli.decide.plan import PlanOutput, choices_of, limits_of, show_plan
     from stream_anon.operations.plan.arrivals import Load, bytes_of, rate_of
 
-    chosen, source = _sampled("plan", policy, config, sample, standard)
+    chosen, source = sampled("plan", policy, config, sample, standard)
     choices = choices_of(k, l, engine, records, window_delay)
     limits = limits_of(max_delay, max_suppressed, max_loss)
     length = None if record_bytes is None else bytes_of(record_bytes)
@@ -264,29 +263,3 @@ def plan_settings(
     if load.rate is None and sample is not None:
         raise SettingsError("--rate", "a file has no times of arrival: say how many records come, such as 500/s")
     raise typer.Exit(show_plan(chosen, source, load, choices, limits, seed, PlanOutput(document, picture)))
-
-
-@app.command("learn", rich_help_panel="Decide")
-def learn_from_sample(
-    sample: Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet file; - for standard input.")],
-    config: Config,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the order.")],
-    standard: StandardFormat = Format.JSONL,
-) -> None:
-    """Learn an order for the forest from a sample, for engine.order; the file holds nobody's values."""
-    from stream_anon.cli.decide.learn import learn
-
-    raise typer.Exit(learn(sample, config, output, standard))
-
-
-@app.command("schema", rich_help_panel="Decide")
-def released_schema(
-    config: Config,
-    kind: Annotated[
-        SchemaKind, typer.Option("--format", help="What to print; all but json-schema need output.shape.")
-    ] = SchemaKind.JSON_SCHEMA,
-) -> None:
-    """Print a schema of the records that a policy releases: JSON Schema, Avro, Protobuf, SQL or ODCS."""
-    from stream_anon.cli.decide.schema import schema
-
-    raise typer.Exit(schema(config, kind))

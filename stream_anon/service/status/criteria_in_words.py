@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import Policy
 
@@ -11,5 +12,10 @@ def in_words(policy: Policy) -> tuple[str, ...]:
     asked = [f"k {k_in_words(policy.k)}", f"max_share {policy.max_share:g}"]
     for name, diversity in policy.diversity.items():
         asked += [f"{name}: {words}" for words in diversity.in_words]
+    asked += [
+        f"{attribute.name}: families of {min(map(len, attribute.families))} values or more"
+        for attribute in policy.passed
+        if isinstance(attribute, Sensitive) and attribute.families
+    ]
     asked += [f"shield {shield.in_words}" for shield in policy.shields]
     return tuple(asked)

@@ -52,6 +52,10 @@ def _criterion(name: str, value: Any, weaker: Any) -> tuple[Changes, Changes, st
     return {f"{ILLNESS}/{name}": value}, {f"{ILLNESS}/{name}": weaker}, f"privacy.sensitive.illness.{name}"
 
 
+def _families(*families: list[str | None]) -> Changes:
+    return {f"{ILLNESS}/invariant": 2, f"{ILLNESS}/families": list(families)}
+
+
 def _dose(**closeness: Any) -> Changes:
     return {"privacy/sensitive/dose": {"t_closeness": closeness}}
 
@@ -90,6 +94,11 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     "privacy.sensitive.*.alpha": _criterion("alpha", 0.5, 0.6),
     "privacy.sensitive.*.delta_disclosure": _criterion("delta_disclosure", 1, 2),
     "privacy.sensitive.*.beta_likeness": _criterion("beta_likeness", 1, 2),
+    "privacy.sensitive.*.families.*": (
+        _families(["flu", "cold"], ["stroke", None]),
+        _families(["flu", "stroke"], ["cold", None]),
+        "privacy.sensitive.illness.families",
+    ),
     "privacy.extra_levels": ({"privacy/extra_levels": 1}, {}, "privacy.extra_levels"),
     "privacy.shields.*.attributes": (
         {"privacy/shields": [{"attributes": ["age", "zip"], "k": 9}]},
@@ -228,6 +237,7 @@ NO_PROMISE = {
     "kafka.accept_risks": "each is accepted by its own name, and certificates name it",
     "kafka.paused": "whether records are read at once",
     "kafka.fault": "for tests",
+    "privacy.sensitive.*.invariant": "the least size of `families`, which are compared themselves",
     "privacy.max_suppressed": "how much may be missing, not how safe what is published is",
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",
     "privacy.revision": "orders policies",

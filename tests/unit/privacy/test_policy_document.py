@@ -60,7 +60,7 @@ def _rich() -> Policy:
             QuasiIdentifier("zip", PrefixDomain(7, "0123456789ABCDEF", 7)),
             QuasiIdentifier("day", DateDomain("%d.%m.%Y", dt.date(2020, 1, 1), dt.date(2020, 3, 1))),
             Sensitive("pay", ScalarType.INTEGER),
-            Sensitive("result"),
+            Sensitive("result", families=(("good", "fair", None), ("bad", "none"))),
             Insensitive("visits", ScalarType.NUMBER),
         ),
         k=12,

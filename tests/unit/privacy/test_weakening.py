@@ -560,3 +560,31 @@ def test_no_change_of_terms_is_unseen_in_both_directions(one: dict[str, Any], ot
     close = _bare({}, {"income": {"t_closeness": {"t": 0.3, "distance": "equal"}}})
     one, other = close | {"terms": one}, close | {"terms": other}
     assert bool(weakened(one, other) or weakened(other, one)) == (one != other)
+
+
+FAMILIES = [["flu", "cold"], ["stroke", "angina", None]]
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (FAMILIES, False),
+        ([["cold", "flu"], [None, "angina", "stroke"]], False),
+        ([["flu", "cold", "new"], ["stroke", "angina", None]], False),
+        ([["flu", "cold", "stroke", "angina", None]], False),
+        ([*FAMILIES, ["new", "newer"]], False),
+        ([["flu", "cold"], ["stroke", "angina"]], True),
+        ([["flu", "stroke"], ["cold", "angina", None]], True),
+        (FAMILIES[:1], True),
+        (None, True),
+    ],
+    ids=["same", "order", "more", "united", "another", "smaller", "moved", "dropped", "none"],
+)
+def test_families_that_no_longer_stand_together_are_told(
+    tmp_path: Path, after: list[list[str | None]] | None, told: bool
+) -> None:
+    had = _promises(tmp_path, {f"{CRITERIA}/invariant": 2, f"{CRITERIA}/families": FAMILIES})
+    has = _promises(tmp_path, {f"{CRITERIA}/invariant": 2, f"{CRITERIA}/families": after} if after else {})
+    places = [each.place for each in weakened(had, has)]
+    assert places == (["privacy.sensitive.illness.families"] if told else [])
+    assert weakened(_promises(tmp_path, {}), had) == ()

@@ -1,0 +1,36 @@
+"""`stream-anon families`: the values of a sensitive attribute dealt into families, from a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.operations.families import families_of, unfamilied
+from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.studied_records import MOST_STUDIED
+from stream_anon.settings.policy_file import load_policy
+
+
+def families(config: Path, source: SampleSource, attribute: str | None, least: int) -> int:
+    """Print families of at least `least` values as a setting; return the exit code."""
+    policy, name = unfamilied(load_policy(config), attribute)
+    with saying_when_compiling():
+        sample = source.read(policy, MOST_STUDIED)
+    sample.require_records()
+    dealt = families_of(policy, name, sample.batch, least)
+    typer.echo(
+        f"# From {len(sample):,} records of {sample.source}. Look them through: they go under privacy.sensitive."
+    )
+    typer.echo(
+        f"# Who takes the most frequent value of somebody's family is right for {dealt.guess:.0%} of the people."
+    )
+    if dealt.rare_values:
+        typer.echo(
+            f"# {dealt.rare_values:,} values of fewer than {policy.crowd} people are in no family. Their records "
+            f"({dealt.rare_people:,} people here) are rejected, unless you add the values."
+        )
+    for line in dealt.lines(least):
+        typer.echo(line)
+    return 0
