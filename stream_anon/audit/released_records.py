@@ -20,6 +20,7 @@ from stream_anon.microdata.attributes import (
     PublishedForm,
     QuasiIdentifier,
     ScalarType,
+    Sensitive,
 )
 from stream_anon.microdata.output.output_members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
@@ -92,6 +93,7 @@ class _Field:
     types: tuple[type, ...] | None  # of a field that passes
     quasi: bool
     many: bool | None  # whether it is a list; None where nobody knows
+    families: frozenset[str]  # what alone may be published of it; empty for any value
     second: bool  # the greatest value of an interval whose least one stands before it
 
 
@@ -116,6 +118,7 @@ class ReleasedRecordReader:
                 types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
                 isinstance(member.attribute, QuasiIdentifier),
                 _many(member.attribute, typed=typed),
+                _families(member.attribute),
                 member.end == ENDS[1],
             )
             for member in members
@@ -171,6 +174,9 @@ class ReleasedRecordReader:
             elif field.types is not None and value is not None and not _is_of(value, field.types, field.many):
                 problems.append((Kind.WRONG_TYPE, field.name))
                 value = None
+            elif field.families and value not in field.families:
+                problems.append((Kind.ILLEGAL_VALUE, field.name))
+                value = None
             if field.second:
                 quasi[-1] = {ENDS[0]: quasi[-1], ENDS[1]: value}
             elif field.quasi:
@@ -191,6 +197,8 @@ class ReleasedRecordReader:
         passed: list[Sequence[Any]] = []
         for field, column in zip(self._fields, columns, strict=True):
             if field.types is not None and not _are_of(column, field.types, field.many):
+                return None
+            if field.families and not field.families.issuperset(column):
                 return None
             if field.second:
                 ends = zip(quasi[-1], column, strict=True)
@@ -240,6 +248,13 @@ class ReleasedRecordReader:
 def _many(attribute: Attribute, *, typed: bool) -> bool | None:
     """Return whether an attribute has lists; None where its type is not known."""
     return isinstance(attribute, PassThrough) and attribute.many if typed else None
+
+
+def _families(attribute: Attribute) -> frozenset[str]:
+    """Return the texts of an attribute's families: their values in order, a missing one last."""
+    families = attribute.families if isinstance(attribute, Sensitive) else ()
+    ordered = (sorted(family, key=lambda value: (value is None, value or "")) for family in families)
+    return frozenset("|".join("null" if value is None else value for value in family) for family in ordered)
 
 
 def _is_of(value: Any, types: tuple[type, ...], many: bool | None) -> bool:

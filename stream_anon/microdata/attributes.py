@@ -16,6 +16,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
+from stream_anon.microdata.domains.families import Family, labels_of
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 MOST_ITEMS = 128  # of a list
@@ -146,12 +147,48 @@ class PassThrough(Attribute):
         """Return its type as a policy names it."""
         return f"{self.type}{LIST_MARK if self.many else ''}"
 
+    def shown(self, value: Scalar | None) -> Scalar | None:
+        """Return what is published of a value of its type: the value."""
+        return value
+
 
 @dataclass(frozen=True)
 class Sensitive(PassThrough):
-    """A field that is published as it is, and that must not become known of any one person."""
+    """A field that is published as it is, or as its family, and that must not become known of any one person.
+
+    Parameters
+    ----------
+    families
+        Its values in sets, each of which is published as one; empty: values are published as they are.
+    """
+
+    families: tuple[Family, ...] = ()
 
     role: ClassVar[str] = "sensitive"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        place = f"privacy.sensitive.{self.name}.families"
+        if self.families and self.declared_type != ScalarType.STRING:
+            raise SettingsError(place, f"are for type: string, and {self.name} has {self.declared_type}")
+        try:
+            labels_of(self.families)
+        except SettingsError as error:
+            raise SettingsError(place, error.message) from None
+
+    @cached_property
+    def label_of(self) -> dict[str | None, str]:
+        """Return for each value of a family how its family is published; empty without families."""
+        return labels_of(self.families)
+
+    def shown(self, value: Scalar | None) -> Scalar | None:
+        """Return what is published of a value; `Unfit` for one that is in no family."""
+        if not self.families:
+            return value
+        label = self.label_of.get(value) if value is None or isinstance(value, str) else None
+        if label is None:
+            raise Unfit(Reason.MISSING if value is None else Reason.UNKNOWN_VALUE)
+        return label
 
 
 @dataclass(frozen=True)
@@ -444,12 +481,12 @@ def is_plain(value: float) -> bool:
 
 
 def pass_value(attribute: PassThrough, value: object) -> Passing:
-    """Return a decoded value as its attribute's declared type, None if missing; `Unfit` for a wrong type.
+    """Return a decoded value as it is published, None if missing; `Unfit` for a wrong type, or one in no family.
 
     A list becomes a tuple, in its order, without the items that are missing.
     """
     if not attribute.many:
-        return _pass_one(attribute, value)
+        return attribute.shown(_pass_one(attribute, value))
     if value is None:
         return None
     if not isinstance(value, list | tuple):

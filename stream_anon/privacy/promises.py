@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import (
     Asked,
@@ -114,5 +114,7 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
             "domain": attribute.domain.outline(),
         }
     if isinstance(attribute, PassThrough):
-        return {"role": attribute.role, "path": list(attribute.path), "type": attribute.declared_type}
+        stated = {"role": attribute.role, "path": list(attribute.path), "type": attribute.declared_type}
+        families = attribute.families if isinstance(attribute, Sensitive) else ()
+        return stated | ({"families": [list(family) for family in families]} if families else {})
     return {"role": attribute.role}

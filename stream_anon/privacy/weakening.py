@@ -227,6 +227,15 @@ def _attribute(
         yield from _publication(place, before, after)
     elif "quasi-identifier" not in (role, before["role"]) and before["type"] != after["type"]:
         yield Weakening(f"{place}.type", f"was {before['type']} and would be {after['type']}")
+    if broken := _broken_families(before, after):
+        text = f"would no longer keep each family whole ({broken} of them): who comes back is among fewer values"
+        yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.families", text)
+
+
+def _broken_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+    """Return how many families lie within none of those after: their people would be among fewer values."""
+    kept = [set(family) for family in after.get("families", ())]
+    return sum(not any(kept_one.issuperset(family) for kept_one in kept) for family in before.get("families", ()))
 
 
 def _publication(place: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
-
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.small_texts import read_numbered_table
 from stream_anon.microdata.attributes import (
@@ -27,7 +25,6 @@ from stream_anon.microdata.attributes import (
     Unknown,
 )
 from stream_anon.microdata.bounds import RecordBound, Shield
-from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -54,7 +51,7 @@ from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.policy_digest import hashed_settings
-from stream_anon.settings.privacy import DiversitySettings
+from stream_anon.settings.sensitive_values import by_families, diversity_of
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
@@ -83,6 +80,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
     chosen = settings.engine
     try:
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
+        attributes = by_families(attributes, settings.privacy.sensitive)
         if chosen.levels is not None:
             attributes = _on_levels(attributes, chosen.levels)
         policy = Policy(
@@ -90,7 +88,11 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             k=settings.privacy.asked_k,
             individual=settings.privacy.individuals.field,
             max_share=settings.privacy.asked_share,
-            diversity={name: _diversity(given) for name, given in settings.privacy.sensitive.items()},
+            diversity={
+                name: diversity_of(given)
+                for name, given in settings.privacy.sensitive.items()
+                if given.asks_of_classes
+            },
             window=_limits(settings.window, chosen.name),
             engine=EngineChoice(
                 chosen.name,
@@ -167,10 +169,6 @@ def _limits(given: WindowSettings, engine: str) -> WindowLimits:
 
 def _bound(given: int | str | None) -> RecordBound | None:
     return None if given is None else RecordBound.parse(str(given))
-
-
-def _diversity(given: DiversitySettings) -> Diversity:
-    return msgspec.convert(given.model_dump(), Diversity)
 
 
 def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
+from stream_anon.microdata.domains.families import MOST_VALUES
 from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION, MOST_SHIELDS
 from stream_anon.settings.section import Section
 
@@ -48,7 +49,12 @@ class DiversitySettings(Section):
         str
     ] = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
 with an entry has at least one, and all that are given hold together, in every class.
-[privacy.md](../explain/privacy.md) says what each promises."""
+[privacy.md](../explain/privacy.md) says what each promises.
+
+With `families` no value is published as it is, but as its family: the set of values that somebody who comes back
+is among, however often. It needs `type: string`. Criteria beside it count families as values. A record whose value
+is in no family is rejected (`unknown-value`, `missing`). A value must have no `|`, which stands between the
+values of a published family."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -69,12 +75,34 @@ with an entry has at least one, and all that are given hold together, in every c
     """A value's share in a class is below e^delta times that in the window, and conversely; none is absent."""
     beta_likeness: float | None = Field(default=None, gt=0, le=MOST_CLASS)
     """Largest relative gain of a value's share in a class over that in the window."""
+    invariant: int | None = Field(default=None, ge=2, le=MOST_VALUES)
+    """Each value is published as its family, a set of at least so many values; `families` lists them."""
+    families: list[list[str | None]] | None = Field(default=None, min_length=1)
+    """The values of each family; null is a missing value. `stream-anon families` deals them from a sample."""
 
     @model_validator(mode="after")
     def _any(self) -> DiversitySettings:
         if all(getattr(self, key) is None for key in type(self).model_fields):
             raise ValueError(f"needs at least one of {', '.join(type(self).model_fields)}")
         return self
+
+    @model_validator(mode="after")
+    def _whole_families(self) -> DiversitySettings:
+        if (self.invariant is None) != (self.families is None):
+            raise ValueError("needs both invariant and families, or neither: stream-anon families deals the values")
+        if any(len(family) < (self.invariant or 0) for family in self.families or ()):
+            raise ValueError(f"families must have at least {self.invariant} values each, as invariant asks")
+        return self
+
+    @property
+    def criteria(self) -> dict[str, Any]:
+        """Return what is asked of classes, by name; None for nothing."""
+        return self.model_dump(exclude={"invariant", "families"})
+
+    @property
+    def asks_of_classes(self) -> bool:
+        """Return whether anything is asked of classes, besides what is published of a value."""
+        return any(asked is not None for asked in self.criteria.values())
 
 
 class IndividualSettings(Section):

@@ -80,11 +80,15 @@ class FoundValues:
         starts, stops = self.starts[field][rows] - quotes, self.stops[field][rows] + quotes
         return [self._whole[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
-    def replace(self, field: int, row: int, text: bytes) -> None:
-        """Replace a row's odd value by another JSON text, which `final` reads."""
-        self.starts[field, row], self.stops[field, row] = self._end, self._end + len(text)
+    def add(self, text: bytes) -> tuple[int, int]:
+        """Add a JSON text, which `final` reads; return where it begins and ends."""
+        begin, self._end = self._end, self._end + len(text)
         self._added.append(text)
-        self._end += len(text)
+        return begin, self._end
+
+    def replace(self, field: int, row: int, text: bytes) -> None:
+        """Replace a row's odd value by another JSON text."""
+        self.starts[field, row], self.stops[field, row] = self.add(text)
 
     def final(self) -> NDArray[np.uint8]:
         """Return the text that holds all spans, those of replaced values too, and `PADDING`."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.json.scanner import fields
+from stream_anon.formats.json.scanner.family_texts import FamilyTexts
 from stream_anon.formats.json.scanner.forms import LIST
 from stream_anon.formats.json.scanner.id_spans import IdSpans
 from stream_anon.formats.json.scanner.iso_texts import iso_codes
@@ -28,6 +29,7 @@ from stream_anon.formats.json.scanner.tables import (
     ScanTables,
 )
 from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, text_keys
@@ -57,6 +59,11 @@ class Scanner:
 
     def __init__(self, policy: Policy, tables: ScanTables, max_record_bytes: int) -> None:
         self._quasi, self._passing = policy.quasi_identifiers, policy.passed
+        self._families = {
+            place: FamilyTexts(passing)
+            for place, passing in enumerate(self._passing, len(self._quasi))
+            if isinstance(passing, Sensitive) and passing.families
+        }
         self._diverse = policy.diverse
         self._ordered = [policy.diversity[attribute.name].ordered for attribute in policy.diverse]
         self._by_id = policy.individual != EVERY_RECORD
@@ -130,6 +137,8 @@ class Scanner:
             if keys is not None and not ordered:
                 fields.value_keys(found.words, *own, PROCESS_KEY, self._others, keys)
             self._odd.passing(found, place, passing, keys, ordered=ordered)
+            if place in self._families:
+                self._families[place].replace(found, place, tables, keys)
         return codes, sensitive, self._individuals(found)
 
     def _code(self, found: FoundValues, place: int, codes: NDArray[np.int32]) -> None:

@@ -16,6 +16,7 @@ from stream_anon.microdata.attributes import (
     PassThrough,
     QuasiIdentifier,
     ScalarType,
+    Sensitive,
     Unknown,
 )
 from stream_anon.microdata.domains.code_reading import (
@@ -49,8 +50,8 @@ _PASSES = {
 }
 
 # The columns of `ScanTables.fields`. ROW: of the codes, or of what passes. TABLE: of its values, or of the keys
-# within a parent. MISSING, UNKNOWN: codes, or none if such a record is not for the scanner. KEYED: row of the
-# sensitive keys, or none.
+# within a parent, or of the families of what passes. MISSING, UNKNOWN: codes, or none if such a record is not for
+# the scanner. KEYED: row of the sensitive keys, or none.
 KIND, ROW, TABLE, MISSING, UNKNOWN, KEYED = range(6)
 # Of a number, in units of its last decimal. WHOLE: finer ones are unfit.
 LOW, HIGH, STEP, DECIMALS, WHOLE, CELLS = range(6, 12)
@@ -116,10 +117,13 @@ def scan_tables(policy: Policy) -> ScanTables | None:
         return None
     builder = _Builder([_field(policy, attribute) for attribute in _read(policy)])
     for place, attribute in enumerate(_read(policy)):
+        known = None
         if isinstance(attribute, QuasiIdentifier) and builder.fields[place][KIND] in (CATEGORY, DATE):
             known = _values(attribute)
-            if known is not None:
-                builder.fields[place][TABLE] = builder.table(known)
+        elif isinstance(attribute, Sensitive) and attribute.families:
+            known = {value.encode(): number for value, number in _family_numbers(attribute) if value is not None}
+        if known is not None:
+            builder.fields[place][TABLE] = builder.table(known)
     nulls = builder.table({text.encode(): 0 for text in policy.null_values}) if policy.null_values else _NONE
     builder.keys([(attribute.path, place) for place, attribute in enumerate(_read(policy))])
     moments = {
@@ -157,6 +161,8 @@ def _field(policy: Policy, attribute: Attribute) -> list[int]:
         )
         names = [diverse.name for diverse in policy.diverse]
         row[KEYED] = names.index(attribute.name) if attribute.name in names else _NONE
+        if isinstance(attribute, Sensitive):
+            row[MISSING] = dict(_family_numbers(attribute)).get(None, _NONE)
     elif isinstance(attribute, QuasiIdentifier):
         row[ROW] = policy.quasi_identifiers.index(attribute)
         row[MISSING] = attribute.missing_code if attribute.missing is Missing.LEAF else _NONE
@@ -166,6 +172,10 @@ def _field(policy: Policy, attribute: Attribute) -> list[int]:
     else:
         row[KIND] = INDIVIDUAL
     return row
+
+
+def _family_numbers(attribute: Sensitive) -> list[tuple[str | None, int]]:
+    return [(value, number) for number, family in enumerate(attribute.families) for value in family]
 
 
 def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:

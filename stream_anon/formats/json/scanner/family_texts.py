@@ -1,0 +1,48 @@
+"""Sensitive values are replaced by what their families are published as, without an object for each record."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.formats.json.scanner import fields
+from stream_anon.formats.json.scanner.forms import ODD
+from stream_anon.formats.json.scanner.odd_values import FoundValues
+from stream_anon.formats.json.scanner.tables import TABLE, ScanTables
+from stream_anon.microdata.attributes import Sensitive
+from stream_anon.microdata.domains.families import label_of
+from stream_anon.microdata.sensitive_keys import sensitive_keys
+
+
+class FamilyTexts:
+    """Writes the families of one attribute. Odd values are left, and so are records of a value in no family."""
+
+    def __init__(self, attribute: Sensitive) -> None:
+        labels = list(map(label_of, attribute.families))
+        texts = list(map(msgspec.json.encode, labels))
+        self._text = b"".join(texts)
+        self._ends = np.cumsum([0, *map(len, texts)])
+        self._keys = sensitive_keys(labels)
+
+    def replace(self, found: FoundValues, place: int, tables: ScanTables, keys: NDArray[np.int64] | None) -> None:
+        """Replace all values of a field that are not odd; write the keys of their families into int64[n].
+
+        A record with a value in no family is no longer plain. Call it when odd values have been replaced: what it
+        writes looks odd.
+        """
+        forms, starts, stops = found.of(place)
+        odd = forms == ODD
+        families = np.empty(len(forms), np.int32)
+        field = tables.fields[place]
+        fields.category_codes(
+            found.words, forms, starts, stops, field, True,
+            tables.tables[field[TABLE]], tables.slots, tables.labels, families, found.plain,
+        )  # fmt: skip
+        rows = np.flatnonzero(found.plain & ~odd)
+        of_row = families[rows]
+        begin, _ = found.add(self._text)
+        starts[rows], stops[rows] = begin + self._ends[of_row], begin + self._ends[of_row + 1]
+        forms[rows] = ODD  # of what is odd no quotes are added
+        if keys is not None:
+            keys[rows] = self._keys[of_row]

@@ -1,0 +1,35 @@
+"""What settings say of sensitive values: the criteria of classes, and the families that values are published as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.attributes import Attribute, Sensitive
+from stream_anon.microdata.diversity import Diversity
+from stream_anon.settings.privacy import DiversitySettings
+
+
+def diversity_of(given: DiversitySettings) -> Diversity:
+    """Return the criteria of one attribute."""
+    return msgspec.convert(given.criteria, Diversity)
+
+
+def by_families(
+    attributes: tuple[Attribute, ...], sensitive: Mapping[str, DiversitySettings]
+) -> tuple[Attribute, ...]:
+    """Return the attributes, those with families published by them."""
+    families = {name: given.families for name, given in sensitive.items() if given.families is not None}
+    known = {attribute.name for attribute in attributes if isinstance(attribute, Sensitive)}
+    for name in families:
+        if name not in known:
+            raise SettingsError(f"privacy.sensitive.{name}", "is no attribute with role: sensitive")
+    return tuple(
+        replace(attribute, families=tuple(map(tuple, families[attribute.name])))
+        if isinstance(attribute, Sensitive) and attribute.name in families
+        else attribute
+        for attribute in attributes
+    )
