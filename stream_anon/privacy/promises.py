@@ -26,6 +26,7 @@ from stream_anon.privacy.certificate import (
     StatedIndividual,
     Terms,
 )
+from stream_anon.privacy.stated_families import asked_families
 
 SCHEMA_VERSION = 1
 
@@ -68,6 +69,7 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
+        asked_families(policy) or msgspec.UNSET,
     )
 
 

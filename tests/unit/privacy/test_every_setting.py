@@ -56,6 +56,10 @@ def _dose(**closeness: Any) -> Changes:
     return {"privacy/sensitive/dose": {"t_closeness": closeness}}
 
 
+def _families(*families: list[str | None]) -> Changes:
+    return {"privacy/sensitive/illness": {"invariant": 2, "families": list(families)}}
+
+
 def _age(**grid: Any) -> Changes:
     return {AGE: {"min": 0, "max": 99, **grid}}
 
@@ -90,6 +94,11 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     "privacy.sensitive.*.alpha": _criterion("alpha", 0.5, 0.6),
     "privacy.sensitive.*.delta_disclosure": _criterion("delta_disclosure", 1, 2),
     "privacy.sensitive.*.beta_likeness": _criterion("beta_likeness", 1, 2),
+    "privacy.sensitive.*.families.*": (
+        _families(["flu", "cold", "asthma"], ["gout", "pox", None]),
+        _families(["flu", "cold", "gout"], ["asthma", "pox", None]),
+        "privacy.sensitive.illness.families",
+    ),
     "privacy.extra_levels": ({"privacy/extra_levels": 1}, {}, "privacy.extra_levels"),
     "privacy.shields.*.attributes": (
         {"privacy/shields": [{"attributes": ["age", "zip"], "k": 9}]},
@@ -228,6 +237,7 @@ NO_PROMISE = {
     "kafka.accept_risks": "each is accepted by its own name, and certificates name it",
     "kafka.paused": "whether records are read at once",
     "kafka.fault": "for tests",
+    "privacy.sensitive.*.invariant": "the least values of a family; the families themselves are compared",
     "privacy.max_suppressed": "how much may be missing, not how safe what is published is",
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",
     "privacy.revision": "orders policies",
