@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
-from stream_anon.privacy.stated_families import AskedFamilies
+from stream_anon.microdata.output.stated_families import AskedFamilies
 
 SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers

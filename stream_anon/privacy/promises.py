@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, Sensitive
+from stream_anon.microdata.output.stated_families import AskedFamilies
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import (
     Asked,
@@ -26,7 +27,6 @@ from stream_anon.privacy.certificate import (
     StatedIndividual,
     Terms,
 )
-from stream_anon.privacy.stated_families import asked_families
 
 SCHEMA_VERSION = 1
 
@@ -69,7 +69,8 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
-        asked_families(policy) or msgspec.UNSET,
+        {a.name: AskedFamilies.of(a.families) for a in policy.attributes if isinstance(a, Sensitive) and a.families}
+        or msgspec.UNSET,
     )
 
 

@@ -16,12 +16,12 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import Family
+from stream_anon.microdata.output.stated_families import AskedFamilies
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Asked
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import asked_of, promises_of
-from stream_anon.privacy.stated_families import asked_families
 from stream_anon.privacy.weakening import weakened
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
@@ -49,7 +49,7 @@ def test_a_certificate_states_the_least_family_and_a_hash() -> None:
     asked = json.loads(part)["asked"]["families"]["result"]
     assert asked["least"] == 3
     assert asked["publish"] == "family"
-    assert asked["digest"] == asked_families(policy)["result"].digest
+    assert asked["digest"] == AskedFamilies.of(TWO).digest
 
 
 def test_a_policy_without_families_says_nothing_of_them() -> None:
@@ -59,8 +59,8 @@ def test_a_policy_without_families_says_nothing_of_them() -> None:
 
 def test_the_hash_is_of_sets_of_values() -> None:
     first, second = TWO
-    turned = with_families(tuple(reversed(second)), (first[1], first[2], first[0]))
-    assert asked_families(turned) == asked_families(with_families(*TWO))
+    turned = (tuple(reversed(second)), (first[1], first[2], first[0]))
+    assert AskedFamilies.of(turned) == AskedFamilies.of(TWO)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,7 @@ def test_the_hash_is_of_sets_of_values() -> None:
     ],
 )
 def test_other_families_have_another_hash(families: tuple[Family, ...]) -> None:
-    assert (
-        asked_families(with_families(*families))["result"].digest
-        != asked_families(with_families(*TWO))["result"].digest
-    )
+    assert AskedFamilies.of(families).digest != AskedFamilies.of(TWO).digest
 
 
 def test_a_policy_document_lists_the_families() -> None:

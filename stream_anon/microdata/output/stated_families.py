@@ -6,12 +6,12 @@ The values themselves stand in the policy document; a certificate has one line o
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
-from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.domains.families import Family
 
 
 class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,17 +25,10 @@ class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     publish: Literal["family"]
     digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
 
-
-def asked_families(policy: Policy) -> dict[str, AskedFamilies]:
-    """Return the families of a policy, by sensitive attribute; the same for the same sets of values."""
-    return {
-        attribute.name: AskedFamilies(min(map(len, attribute.families)), "family", _digest(attribute))
-        for attribute in policy.attributes
-        if isinstance(attribute, Sensitive) and attribute.families
-    }
-
-
-def _digest(attribute: Sensitive) -> str:
-    families = [sorted(family, key=lambda value: (value is None, value or "")) for family in attribute.families]
-    families.sort(key=msgspec.json.encode)
-    return "sha256:" + hashlib.sha256(msgspec.json.encode(families)).hexdigest()
+    @classmethod
+    def of(cls, families: Sequence[Family]) -> AskedFamilies:
+        """Return what is said of families, of which there is one at least; the same for the same sets of values."""
+        ordered = [sorted(family, key=lambda value: (value is None, value or "")) for family in families]
+        ordered.sort(key=msgspec.json.encode)
+        digest = hashlib.sha256(msgspec.json.encode(ordered)).hexdigest()
+        return cls(min(map(len, families)), "family", f"sha256:{digest}")
