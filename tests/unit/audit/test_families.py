@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.domains.families import Family
 from tests.support.releases import ward_policy
-from tests.unit.audit.story import Story, kinds
+from tests.unit.audit.story import Story, encode, kinds
 
 FAMILIES: tuple[Family, ...] = (("fine", "poor", "bad"), ("worse", "best", None))
 LABELS = ("bad|fine|poor", "best|worse|null")
@@ -61,3 +63,10 @@ def test_a_certificate_that_states_other_families_is_found(story: Story, key: st
 def test_a_certificate_that_states_no_families_is_found(story: Story) -> None:
     del story.certificates[0]["asked"]["families"]
     assert Kind.WRONG_CRITERIA in kinds(story.verdict())
+
+
+def test_families_of_which_the_certificate_alone_tells_are_taken_on_trust(story: Story) -> None:
+    """Without the policy document nobody can tell a family from another text."""
+    flat = [decode_record(encode(record)) for window in story.records for record in window]
+    verdict = audit_in_order(ward_policy(k=2, diversity={}), story.parts(), flat)
+    assert Kind.WRONG_CRITERIA not in kinds(verdict)
