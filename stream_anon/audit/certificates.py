@@ -61,8 +61,8 @@ class CertificateAudit:
     def _check_criteria(self, certificate: Certificate) -> None:
         batch = certificate.batch
         asked, judged = certificate.asked, asked_of(self._policy)
-        if self._values is None:  # then nobody knows which levels there are
-            asked = replace(asked, levels=UNSET, max_suppressed=UNSET)
+        if self._values is None:  # then nobody knows which levels and families there are
+            asked = replace(asked, levels=UNSET, max_suppressed=UNSET, families=UNSET)
             if not certificate.classes:  # nor which quasi-identifiers
                 asked, judged = replace(asked, shields=UNSET), replace(judged, shields=UNSET)
         if asked != judged:

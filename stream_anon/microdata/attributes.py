@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -180,6 +181,11 @@ class Sensitive(PassThrough):
     def label_of(self) -> dict[str | None, str]:
         """Return for each value of a family how its family is published; empty without families."""
         return labels_of(self.families)
+
+    @property
+    def most_shown(self) -> int:
+        """Return the most bytes of JSON that are published in a value's place; 0 without families."""
+        return max((len(msgspec.json.encode(label)) for label in self.label_of.values()), default=0)
 
     def shown(self, value: Scalar | None) -> Scalar | None:
         """Return what is published of a value; `Unfit` for one that is in no family."""

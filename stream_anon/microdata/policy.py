@@ -327,6 +327,13 @@ class Policy:
                 raise SettingsError(
                     "input.null_values", f"{min(twice)!r} is a category of {attribute.name} too: it cannot be both"
                 )
+        for sensitive in (a for a in self.attributes if isinstance(a, Sensitive)):
+            twice = self.null_values & sensitive.label_of.keys()
+            if twice:
+                raise SettingsError(
+                    "input.null_values",
+                    f"{min(twice)!r} is in a family of {sensitive.name} too: write null there instead",
+                )
 
     def _check_diversity(self) -> None:
         of_window = {each.name for each in CRITERIA if each.of_window}
@@ -347,6 +354,10 @@ class Policy:
                     key,
                     "only distinct_l is defined for a list: no item is then held by more than one in l of the "
                     "individuals of a class; for another criterion declare an item as a field of its own",
+                )
+            if diversity.values > (families := len(sensitive[name].families)) > 0:
+                raise SettingsError(
+                    key, f"asks for {diversity.values} values in a class, and there are {families} families"
                 )
             if diversity.ordered and sensitive[name].type not in (ScalarType.INTEGER, ScalarType.NUMBER):
                 raise SettingsError(f"{key}.t_closeness.distance", "ordered needs type: integer or type: number")

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
+from stream_anon.microdata.output.stated_families import AskedFamilies
 
 SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
@@ -48,8 +49,7 @@ class CertifiedLoss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CertifiedRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The stretch of one partition that a window covers: offsets from `start` up to, without, `end`.
 
-    `topic_id` is Kafka's id of the topic, where it was known: a topic that is deleted and created anew gets another
-    one, and its offsets mean other records.
+    `topic_id` is Kafka's id of the topic, where it was known: one that is created anew gets another.
     """
 
     topic: str
@@ -141,8 +141,7 @@ class AchievedShield(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy asks of every class, and of the window.
 
-    `k` is null where nothing is asked of classes but what shields ask of their groups. `levels` are by
-    quasi-identifier, of those of which not all are allowed.
+    `k` is null where shields alone ask. `levels` are by quasi-identifier, where not all are allowed.
     """
 
     k: AtLeastTwo | None
@@ -152,6 +151,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     levels: dict[str, AskedLevels] | msgspec.UnsetType = msgspec.UNSET
     max_suppressed: AskedSuppression | msgspec.UnsetType = msgspec.UNSET
     shields: list[AskedShield] | msgspec.UnsetType = msgspec.UNSET
+    families: dict[str, AskedFamilies] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

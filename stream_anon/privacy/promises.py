@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, Sensitive
+from stream_anon.microdata.output.stated_families import AskedFamilies
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import (
     Asked,
@@ -68,6 +69,8 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
+        {a.name: AskedFamilies.of(a.families) for a in policy.attributes if isinstance(a, Sensitive) and a.families}
+        or msgspec.UNSET,
     )
 
 

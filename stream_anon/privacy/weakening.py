@@ -66,6 +66,7 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
     yield from _levels(before, after)
+    yield from _unlisted_families(before, after)
     if "attributes" in before:
         whole = "extra_levels" in before
         for name, attribute in after["attributes"].items():
@@ -236,6 +237,18 @@ def _broken_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> int
     """Return how many families lie within none of those after: their people would be among fewer values."""
     kept = [set(family) for family in after.get("families", ())]
     return sum(not any(kept_one.issuperset(family) for kept_one in kept) for family in before.get("families", ()))
+
+
+def _unlisted_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
+    """Compare families of which a certificate alone tells: only the same ones are known to be no weaker."""
+    had, has = before["asked"].get("families", {}), after["asked"].get("families", {})
+    for name, families in had.items():
+        listed = "families" in before.get("attributes", {}).get(name, {})
+        if listed or after["attributes"].get(name, {}).get("role") not in _PUBLISHED:
+            continue
+        if has.get(name) != families:
+            text = "would be others, or none: whose values a family had is not known to be together still"
+            yield Weakening(f"privacy.sensitive.{name}.families", text)
 
 
 def _publication(place: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

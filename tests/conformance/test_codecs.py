@@ -33,6 +33,7 @@ POLICIES = [
     hostile.plain_policy(Missing.LEAF, Unknown.REJECT),
     hostile.broad_policy(Missing.REJECT, Unknown.ROOT),
     hostile.null_policy(hostile.plain_policy(Missing.LEAF, Unknown.ROOT)),
+    hostile.families_policy(hostile.plain_policy(Missing.LEAF, Unknown.ROOT)),
     *(hostile.shaped_policy(shape) for shape in Shape if shape is not Shape.NATURAL),
 ]
 NAMES = list(hostile.FITTING)

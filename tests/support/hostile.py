@@ -105,6 +105,18 @@ def shaped_policy(shape: Shape) -> Policy:
     return replace(plain, attributes=tuple(attributes), shape=shape)
 
 
+def families_policy(policy: Policy) -> Policy:
+    """Return a policy whose results are published as families; an empty text and a missing one are values."""
+    families = (("fine", "ü\u2028", 'a"b'), ("poor", "1", "true"), ("", None, 'q"\\\n'))
+    return replace(
+        policy,
+        attributes=tuple(
+            replace(a, families=families) if isinstance(a, Sensitive) and a.name == "result" else a
+            for a in policy.attributes
+        ),
+    )
+
+
 def null_policy(policy: Policy) -> Policy:
     """Return a policy with texts that mean a missing value: an id, a zip code and an empty text among them."""
     return replace(policy, null_values=frozenset({"", "NA", "fine", "p", "2012", "3.2.2024", "ü\u2028"}))

@@ -16,7 +16,7 @@ from stream_anon.formats.json.scanner.tables import deep_attributes, scan_tables
 from stream_anon.formats.json.single_reading import SingleReader
 from stream_anon.formats.writing.encoding import NOTHING
 from stream_anon.formats.writing.passing import PassedTexts
-from stream_anon.microdata.attributes import MOST_ITEMS, ScalarType
+from stream_anon.microdata.attributes import MOST_ITEMS, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch, joined_sets
 from stream_anon.microdata.coding import BatchBuilder, Passed
 from stream_anon.microdata.payload import joined, taken
@@ -146,7 +146,8 @@ class JsonCodec:
     def most_released(self, read: int) -> int:
         """Return the most bytes that may be written for a record of so many bytes."""
         grown = (_MOST_GROWTH.get(a.type, 0) * (MOST_ITEMS if a.many else 1) for a in self._policy.passed)
-        return self._encoder.most_around + read + sum(grown)
+        families = (a.most_shown for a in self._policy.passed if isinstance(a, Sensitive))
+        return self._encoder.most_around + read + sum(grown) + sum(families)
 
     def larger_than(self, release: Release, most: int) -> NDArray[np.int64]:
         """Return the released rows that would take more than `most` bytes."""

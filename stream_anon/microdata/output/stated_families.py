@@ -1,0 +1,34 @@
+"""What certificates say of families: how many values the smallest has, and a hash of them all.
+
+The values themselves stand in the policy document; a certificate has one line of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from stream_anon.microdata.domains.families import Family
+
+
+class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The families that a sensitive attribute's values are published as.
+
+    `least` values or more are in each; `publish` is what stands in the records. `digest` is the SHA-256 of the
+    families as JSON, each as the list of its values in order (a missing one last), in order.
+    """
+
+    least: Annotated[int, msgspec.Meta(ge=2)]
+    publish: Literal["family"]
+    digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+    @classmethod
+    def of(cls, families: Sequence[Family]) -> AskedFamilies:
+        """Return what is said of families, of which there is one at least; the same for the same sets of values."""
+        ordered = [sorted(family, key=lambda value: (value is None, value or "")) for family in families]
+        ordered.sort(key=msgspec.json.encode)
+        digest = hashlib.sha256(msgspec.json.encode(ordered)).hexdigest()
+        return cls(min(map(len, families)), "family", f"sha256:{digest}")

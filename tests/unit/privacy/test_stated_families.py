@@ -1,0 +1,154 @@
+"""What certificates, policy documents and the comparison of policies say of families."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.attributes import Sensitive
+from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.domains.families import Family
+from stream_anon.microdata.output.stated_families import AskedFamilies
+from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.certificate import Asked
+from stream_anon.privacy.certifying import certificate_parts
+from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.privacy.promises import asked_of, promises_of
+from stream_anon.privacy.weakening import weakened
+from tests.support.releases import frame_of, release_of, ward_people, ward_policy
+
+TWO: tuple[Family, ...] = (("fine", "poor", "bad"), ("worse", "best", "so so", None))
+PLACE = "privacy.sensitive.result.families"
+
+
+def with_families(*families: Family, **changes: Any) -> Policy:
+    plain = ward_policy()
+    attributes = tuple(
+        replace(attribute, families=families) if isinstance(attribute, Sensitive) else attribute
+        for attribute in plain.attributes
+    )
+    return ward_policy(**({"attributes": attributes, "diversity": {}} | changes))
+
+
+def places(before: Any, after: Any) -> set[str]:
+    return {each.place for each in weakened(before, after)}
+
+
+def test_a_certificate_states_the_least_family_and_a_hash() -> None:
+    policy = with_families(*TWO)
+    people = [person | {"result": "bad|fine|poor"} for person in ward_people(6)]
+    (part,) = certificate_parts(release := release_of(policy, [people]), policy, frame_of(release))
+    asked = json.loads(part)["asked"]["families"]["result"]
+    assert asked["least"] == 3
+    assert asked["publish"] == "family"
+    assert asked["digest"] == AskedFamilies.of(TWO).digest
+
+
+def test_a_policy_without_families_says_nothing_of_them() -> None:
+    assert "families" not in msgspec.to_builtins(asked_of(ward_policy()))
+    assert '"families"' not in PolicyDocument.of(ward_policy()).text
+
+
+def test_the_hash_is_of_sets_of_values() -> None:
+    first, second = TWO
+    turned = (tuple(reversed(second)), (first[1], first[2], first[0]))
+    assert AskedFamilies.of(turned) == AskedFamilies.of(TWO)
+
+
+@pytest.mark.parametrize(
+    "families",
+    [
+        pytest.param((("fine", "poor", "worse"), ("bad", "best", "so so", None)), id="two values change places"),
+        pytest.param((("fine", "poor", "bad"), ("worse", "best", "so so")), id="a missing one is left out"),
+        pytest.param((("fine", "poor", "bad"), ("worse", "best", "so so", "other")), id="one is renamed"),
+        pytest.param((TWO[0] + TWO[1],), id="one family of all"),
+    ],
+)
+def test_other_families_have_another_hash(families: tuple[Family, ...]) -> None:
+    assert AskedFamilies.of(families).digest != AskedFamilies.of(TWO).digest
+
+
+def test_a_policy_document_lists_the_families() -> None:
+    policy = with_families(*TWO)
+    read = PolicyDocument.of(policy).policy()
+    assert asked_of(read) == asked_of(policy)
+    assert read.attribute("result") == policy.attribute("result")
+
+
+def test_what_a_certificate_asks_is_read_again() -> None:
+    asked = asked_of(with_families(*TWO))
+    assert msgspec.json.decode(msgspec.json.encode(asked), type=Asked) == asked
+
+
+@pytest.mark.parametrize(
+    "families",
+    [
+        pytest.param(((*TWO[0], "new"), TWO[1]), id="a new value joins"),
+        pytest.param((*TWO, ("new", "newer")), id="a new family"),
+        pytest.param((TWO[0] + TWO[1],), id="two are joined"),
+        pytest.param(TWO[::-1], id="in another order"),
+    ],
+)
+def test_families_that_keep_each_whole_are_no_weaker(families: tuple[Family, ...]) -> None:
+    assert weakened(promises_of(with_families(*TWO)), promises_of(with_families(*families))) == ()
+
+
+@pytest.mark.parametrize(
+    "families",
+    [
+        pytest.param((), id="none"),
+        pytest.param((("fine", "poor"), TWO[1]), id="a value is left out"),
+        pytest.param((TWO[0], ("worse", "best"), ("so so", None)), id="one is split"),
+        pytest.param((("fine", "poor", "worse"), ("bad", "best", "so so", None)), id="values move"),
+    ],
+)
+def test_families_of_which_one_is_broken_are_weaker(families: tuple[Family, ...]) -> None:
+    assert places(promises_of(with_families(*TWO)), promises_of(with_families(*families))) == {PLACE}
+
+
+def test_without_the_document_only_the_same_families_are_known_to_be_no_weaker() -> None:
+    told = {"asked": promises_of(with_families(*TWO))["asked"]}
+    assert places(told, promises_of(with_families(*TWO))) == set()
+    assert places(told, promises_of(with_families(TWO[0] + TWO[1]))) == {PLACE}
+    assert places(told, promises_of(with_families())) == {PLACE}
+    unpublished = copy.deepcopy(promises_of(with_families()))
+    unpublished["attributes"]["result"] = {"role": "identifier"}
+    assert places(told, unpublished) == set()
+
+
+VALUES = [*"abcdefgh", None]
+
+
+def _dealt(numbers: list[int]) -> tuple[Family, ...]:
+    sets = [tuple(v for v, n in zip(VALUES, numbers, strict=True) if n == family) for family in range(3)]
+    return tuple(family for family in sets if len(family) > 1)
+
+
+@given(*[st.lists(st.integers(0, 3), min_size=9, max_size=9).map(_dealt)] * 2)
+def test_what_is_not_weaker_leaves_everybody_among_at_least_as_many_values(
+    old: tuple[Family, ...], new: tuple[Family, ...]
+) -> None:
+    """Somebody who comes under both policies is among the values that both families have."""
+    weaker = bool(weakened(promises_of(with_families(*old)), promises_of(with_families(*new))))
+    fewer = any(not any(set(family) <= set(later) for later in new) for family in old)
+    assert weaker == fewer
+
+
+def test_a_text_that_means_a_missing_value_is_in_no_family() -> None:
+    with pytest.raises(SettingsError, match=r"null_values: 'poor' is in a family of result"):
+        with_families(*TWO, null_values=frozenset({"poor", "other"}))
+    assert with_families(*TWO, null_values=frozenset({"other"})).null_values
+
+
+def test_criteria_count_families_so_that_more_values_than_families_are_refused() -> None:
+    assert with_families(*TWO, diversity={"result": Diversity(2)}).diversity
+    with pytest.raises(SettingsError, match=r"privacy\.sensitive\.result: asks for 3 values .* 2 families"):
+        with_families(*TWO, diversity={"result": Diversity(3)})
