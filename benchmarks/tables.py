@@ -35,7 +35,7 @@ class Table:
 def adult(data: Path) -> Table:
     """30,162 people, 8 quasi-identifiers, every record a person; the salary class is sensitive."""
     policy = adult_policy(data / "arx-adult", 10_000)
-    records = _read(data / "arx-adult" / "adult.csv", ";")
+    records = read_table(data / "arx-adult" / "adult.csv", ";")
     for record in records:
         record["age"] = int(record["age"])  # type: ignore[assignment]
     return _table("adult", policy.quasi_identifiers, records, None, "salary-class")
@@ -43,7 +43,7 @@ def adult(data: Path) -> Table:
 
 def taxi(data: Path) -> Table:
     """6,433 rides, 8 quasi-identifiers, every ride a person's; how it was paid is sensitive."""
-    records = _read(data / "nyc-taxi" / "taxis.csv", ",")
+    records = read_table(data / "nyc-taxi" / "taxis.csv", ",")
     zones = sorted({(r[f"{end}_zone"], r[f"{end}_borough"]) for r in records for end in ("pickup", "dropoff")})
     places = Hierarchy.from_rows([(f"{z} ({b})", b or "elsewhere", "*") for z, b in zones])
     for record in records:
@@ -69,7 +69,7 @@ def taxi(data: Path) -> Table:
 
 def receipts(data: Path) -> Table:
     """14,231 receipts of 947 people, 5 quasi-identifiers; the diagnosis is sensitive."""
-    records = _read(data / "receipts" / "receipt.csv", ",")
+    records = read_table(data / "receipts" / "receipt.csv", ",")
     month = PrefixDomain(7, "/0123456789", 7)
     codes = sorted({r["icd10"] for r in records})
     attributes = (
@@ -110,7 +110,7 @@ TABLES: Mapping[str, Callable[[Path], Table]] = {
 }
 
 
-def _read(path: Path, delimiter: str) -> list[dict[str, str]]:
+def read_table(path: Path, delimiter: str) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter=delimiter))
 

@@ -148,6 +148,11 @@ class PassThrough(Attribute):
         """Return its type as a policy names it."""
         return f"{self.type}{LIST_MARK if self.many else ''}"
 
+    @property
+    def in_words(self) -> str:
+        """Return what it is, for readers of released records."""
+        return f"{self.role}, as it came"
+
     def shown(self, value: Scalar | None) -> Scalar | None:
         """Return what is published of a value of its type: the value."""
         return value
@@ -181,6 +186,11 @@ class Sensitive(PassThrough):
     def label_of(self) -> dict[str | None, str]:
         """Return for each value of a family how its family is published; empty without families."""
         return labels_of(self.families)
+
+    @property
+    def in_words(self) -> str:
+        """Return what it is, for readers of released records."""
+        return f"{self.role}, as the family of values that it is in" if self.families else super().in_words
 
     @property
     def most_shown(self) -> int:

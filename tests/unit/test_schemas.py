@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Diversity
@@ -328,3 +328,21 @@ def test_the_command_prints_the_schema(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["schema", "-c", str(path)])
     assert result.exit_code == 0
     Draft7Validator.check_schema(json.loads(result.stdout))
+
+
+def test_the_schema_of_a_released_record_lists_the_families_of_its_values() -> None:
+    families = (("flu", "cold"), ("stroke", None))
+    own = [
+        Sensitive(one.name, families=families) if isinstance(one, Sensitive) and one.type == "string" else one
+        for one in ward_policy().attributes
+    ]
+    schema = released_schema(ward_policy(attributes=tuple(own)))
+    properties = [schema["properties"][one.name] for one in own if isinstance(one, Sensitive) and one.families]
+    assert properties
+    for told in properties:
+        assert told["enum"] == ["cold|flu", "stroke|null"]
+        assert "family" in told["description"]
+        validator = Draft7Validator(told)
+        assert [text for text in ("cold|flu", "stroke|null", "flu", None) if validator.is_valid(text)] == told[
+            "enum"
+        ]

@@ -8,6 +8,7 @@ from stream_anon.microdata.attributes import (
     PassThrough,
     PublishedForm,
     QuasiIdentifier,
+    Sensitive,
 )
 from stream_anon.microdata.domains.domain import Form, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
@@ -65,10 +66,12 @@ def _member(member: Member) -> Schema:
     if isinstance(attribute, QuasiIdentifier):
         return _natural(attribute) if member.form is None else _typed(member, attribute)
     if isinstance(attribute, PassThrough):
-        words, kind = f"{attribute.role}, as it came", attribute.type.value
+        words, kind = attribute.in_words, attribute.type.value
         if attribute.many:
             items = {"type": kind}
             return {"description": words, "type": ["array", "null"], "items": items, "maxItems": MOST_ITEMS}
+        if isinstance(attribute, Sensitive) and attribute.families:
+            return {"description": words, "enum": sorted(set(attribute.label_of.values()))}
         return {"description": words, "type": [kind, "null"]}
     raise TypeError("only published attributes have a schema")
 

@@ -83,7 +83,7 @@ def _fields(placed: Iterable[Placed]) -> tuple[Field, ...]:
 def _field(name: str, member: Member) -> Field:
     attribute = member.attribute
     if isinstance(attribute, PassThrough):
-        words = f"{attribute.role}, as it came"
+        words = attribute.in_words
         return Field(name, attribute.type.value, nullable=True, words=words, many=attribute.many)
     assert isinstance(attribute, QuasiIdentifier)  # noqa: S101 - identifiers are not published
     nullable = attribute.missing is Missing.LEAF
