@@ -53,7 +53,7 @@ def _criterion(name: str, value: Any, weaker: Any) -> tuple[Changes, Changes, st
 
 
 def _families(*families: list[str | None]) -> Changes:
-    return {f"{ILLNESS}/invariant": 2, f"{ILLNESS}/families": list(families)}
+    return {ILLNESS: {"invariant": 2, "families": list(families)}}
 
 
 def _dose(**closeness: Any) -> Changes:

@@ -583,8 +583,10 @@ FAMILIES = [["flu", "cold"], ["stroke", "angina", None]]
 def test_families_that_no_longer_stand_together_are_told(
     tmp_path: Path, after: list[list[str | None]] | None, told: bool
 ) -> None:
-    had = _promises(tmp_path, {f"{CRITERIA}/invariant": 2, f"{CRITERIA}/families": FAMILIES})
-    has = _promises(tmp_path, {f"{CRITERIA}/invariant": 2, f"{CRITERIA}/families": after} if after else {})
+    had, has = (
+        _promises(tmp_path, {"privacy/sensitive": {"illness": {"invariant": 2, "families": own}} if own else {}})
+        for own in (FAMILIES, after)
+    )
     places = [each.place for each in weakened(had, has)]
     assert places == (["privacy.sensitive.illness.families"] if told else [])
-    assert weakened(_promises(tmp_path, {}), had) == ()
+    assert weakened(_promises(tmp_path, {"privacy/sensitive": {}}), had) == ()
