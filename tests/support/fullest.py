@@ -16,6 +16,7 @@ from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.measures.risk import Risk
 from stream_anon.measures.uniqueness import Uniqueness
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
@@ -94,6 +95,7 @@ def _asked() -> tuple[str, ...]:
         k=10_000,
         max_share=0.123456,
         diversity={NAMES[0]: DIVERSITY, LABEL: DIVERSITY},
+        passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),)),),
         shields=(Shield(NAMES, 12_345), Shield(NAMES[:2], MANY)),
     )
     return in_words(policy)  # type: ignore[arg-type]

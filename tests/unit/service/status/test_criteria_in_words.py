@@ -33,3 +33,6 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
         "diagnosis: beta_likeness 2",
     )
     assert in_words(replace(policy, shields=(Shield(("age",), 40),)))[2:] == ("shield age: k 40",)
+    families = replace(policy.attribute("diagnosis"), families=(("a", "b", None), ("c", "d")))
+    declared = replace(policy, attributes=(policy.attribute("age"), families))
+    assert in_words(declared)[2:] == ("diagnosis: families of 2 values or more",)
