@@ -28,8 +28,8 @@ def families(config: Path, source: SampleSource, attribute: str | None, least: i
     )
     if dealt.rare_values:
         typer.echo(
-            f"# {dealt.rare_values:,} values of fewer than {policy.crowd} people are in no family. Their records "
-            f"({dealt.rare_people:,} people here) are rejected, unless you add the values."
+            f"# Values that fewer than {policy.crowd} people have are in no family ({dealt.rare_values:,}, of "
+            f"{dealt.rare_people:,} people in all): their records are rejected, unless you add the values."
         )
     for line in dealt.lines(least):
         typer.echo(line)
