@@ -1,6 +1,6 @@
 """Break workers, their broker and the lines between them at random, then account for every record.
 
-    python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--assignment packed|spread]
+    python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--assignment packed|spread] [--most N]
         [--json FILE]
 
 Starts a real Apache Kafka (Java 17, Maven), three to five workers as processes and a producer that numbers its
@@ -30,9 +30,11 @@ from tests.support.storm.stage import stage_behind_lines
 from tests.support.storm.storm import Storm
 
 
-async def storm(faults: int, seed: int, rate: float, limit: float, folder: Path, *, packed: bool) -> Report:
+async def storm(
+    faults: int, seed: int, rate: float, limit: float, folder: Path, *, packed: bool, most: int | None
+) -> Report:
     async with stage_behind_lines(folder, f"c{uuid.uuid4().hex[:8]}") as (stage, lines):
-        weather = Storm(stage, lines, seed, rate, lambda text: print(text, flush=True), packed=packed)
+        weather = Storm(stage, lines, seed, rate, lambda text: print(text, flush=True), packed=packed, most=most)
         return await weather.run(faults, limit)
 
 
@@ -54,6 +56,7 @@ def main() -> int:
         "--control", action="store_true", help="also show that zombies without a fence repeat records"
     )
     parser.add_argument("--assignment", choices=("packed", "spread"), default="packed", help="kafka.assignment")
+    parser.add_argument("--most", type=int, help="privacy.returning.most: how often one person is released")
     parser.add_argument("--keep", type=Path, help="an empty folder for logs and settings of all workers")
     parser.add_argument("--json", type=Path, help="write the results here as well")
     given = parser.parse_args()
@@ -64,7 +67,9 @@ def main() -> int:
     limit = given.limit or 60 + 12.0 * given.faults
     with tempfile.TemporaryDirectory(prefix="chaos") as folder:
         kept, packed = given.keep or Path(folder) / "storm", given.assignment == "packed"
-        report = asyncio.run(storm(given.faults, given.seed, given.rate, limit, kept, packed=packed))
+        report = asyncio.run(
+            storm(given.faults, given.seed, given.rate, limit, kept, packed=packed, most=given.most)
+        )
         figures = {"machine": machine(), **report.figures()}
         if given.control:
             figures["control"] = asyncio.run(control(Path(folder) / "control"))

@@ -62,6 +62,7 @@ def adult_settings(
     window: int | str,
     max_delay: str = "2s",
     target_loss: float | None = None,
+    privacy: dict[str, Any] | None = None,
     **kafka: Any,
 ) -> Path:
     """Write a settings file with the policy of `benchmarks.adult` and return it."""
@@ -82,7 +83,7 @@ def adult_settings(
             "development": True,
             **kafka,
         },
-        "privacy": {"k": 10, "individual": "person_id"},
+        "privacy": {"k": 10, "individual": "person_id", **(privacy or {})},
         "window": {"max_records": window, "max_delay": max_delay, "target_loss": target_loss},
         "attributes": attributes,
         "http": {"port": 0, "admin_port": 0},

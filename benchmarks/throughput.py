@@ -1,13 +1,14 @@
 """Measure the running service beside a bare exactly-once pass-through, by turns, on one real broker.
 
-    python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5] [--faust]
-        [--json FILE]
+    python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5]
+        [--beside faust|returning] [--json FILE]
 
 (a) is benchmarks/pass_through.py, (b) `stream-anon run`; both read the Adult census as JSON. Both run all the time;
 for each turn both are stopped by a signal, one is fed, and the records that it publishes after its first window are
 counted until its last full one. Prints the ratio b/a (median over the turns), processor seconds for a million
 records, the delay at half of the service's throughput and the peak memory. Broker, readers and workers share the
-machine's cores. With --faust a third one takes turns, (c) the service in a Faust app, and the ratio c/b is printed.
+machine's cores. With --beside a third one takes turns, (c) the service in a Faust app (extra `faust`), or one that
+counts how often people are released (`privacy.returning`), and the ratio c/b is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ WARM = 4  # windows before anything is measured: kernels, and the order that the
 HALF_RATE_SECONDS = 4.0
 TOGETHER = 0.005  # seconds within which a reader sees all windows of a transaction
 FAUST_WINDOWS = 4  # measured in a turn: an app takes a thousand or two records a second
-MODULES = {"service": "stream_anon.cli.main", "faust": "tests.support.faust_app"}
+MODULES = {"faust": "tests.support.faust_app"}
 
 
 @dataclass
@@ -95,11 +96,16 @@ async def start(
 ) -> System:
     route = Route(kafka, f"{kind}-{window}-{workers}-{uuid.uuid4().hex[:6]}")
     await route.create()
-    if kind in MODULES:
+    if kind != "pass-through":
         delay = "60s" if kind == "faust" else "2s"  # its windows must close by count too
         # All workers are measured at once, so each must have its share.
-        config = adult_settings(route, data, folder, window, delay, session_timeout="60s", assignment="spread")
-        command = ["-m", MODULES[kind], "run", "--config", str(config)]
+        kafka_settings: dict[str, Any] = {"session_timeout": "60s", "assignment": "spread"}
+        privacy = None
+        if kind == "returning":
+            (folder / "returns.key").write_bytes(b"a secret of a benchmark")
+            privacy = {"returning": {"most": 65_535, "period": "366d", "key_file": "returns.key"}}
+        config = adult_settings(route, data, folder, window, delay, privacy=privacy, **kafka_settings)
+        command = ["-m", MODULES.get(kind, "stream_anon.cli.main"), "run", "--config", str(config)]
     else:
         command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]
     servers = [Server(command, folder / f"{route.name}.{n}.log") for n in range(workers)]
@@ -143,7 +149,7 @@ async def compare(
 ) -> dict[str, Any]:
     """Measure all systems by turns."""
     both: list[System] = []
-    kinds = ("pass-through", "service", *(["faust"] if given.faust else []))
+    kinds = ("pass-through", "service", *([given.beside] if given.beside else []))
     rates: dict[str, list[float]] = {kind: [] for kind in kinds}
     cpu: dict[str, list[float]] = {kind: [] for kind in kinds}
     try:
@@ -175,13 +181,14 @@ async def compare(
         for system in both:
             await system.end()
     ratios = [b / a for a, b in zip(rates["pass-through"], rates["service"], strict=True)]
-    beside = [c / b for b, c in zip(rates["service"], rates["faust"], strict=True)] if given.faust else []
+    third = rates.get(given.beside, [])
+    beside = [c / b for b, c in zip(rates["service"], third, strict=True)] if third else []
     return {
         "window": window,
         "workers": workers,
         "ratio": round(statistics.median(ratios), 3),
         "ratios": [round(ratio, 3) for ratio in ratios],
-        **({"faust_ratio": round(statistics.median(beside), 3)} if beside else {}),
+        **({f"{given.beside}_ratio": round(statistics.median(beside), 3)} if beside else {}),
         "records_per_second": {name: round(statistics.median(found)) for name, found in rates.items()},
         "cpu_seconds_per_million": {name: round(statistics.median(found), 2) for name, found in cpu.items()},
         "delay_at_half_p50": {name: found[0] and round(found[0], 3) for name, found in late.items()},
@@ -211,7 +218,7 @@ def main() -> int:
     parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 50_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--faust", action="store_true", help="the service in a Faust app too (extra `faust`)")
+    parser.add_argument("--beside", choices=("faust", "returning"), help="what takes turns with the service")
     return measured_on_kafka(parser, run)
 
 

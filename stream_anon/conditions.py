@@ -27,6 +27,7 @@ class Condition(StrEnum):
     MISSING_FIELD = "missing-field"
     RARE_VALUES = "rare-values"
     OUTPUT_SCHEMA = "output-schema"
+    SCATTERED_PEOPLE = "scattered-people"
 
     @property
     def meaning(self) -> str:
@@ -43,7 +44,8 @@ _MEANINGS = {
     "no key.",
     Condition.APPEND_TIME: "The brokers put the time of each append on the records of the output "
     "(`message.timestamp.type`), to the millisecond, in place of the window's second.",
-    Condition.LEDGER_CLEANUP: "Entries of the ledger can expire, because its `cleanup.policy` is not `compact`.",
+    Condition.LEDGER_CLEANUP: "Entries of the ledger, or counts of releases, can expire: the topic's cleanup "
+    "deletes them too early.",
     Condition.LEDGER_INCOMPLETE: "The group has committed offsets that the ledger does not know, so nobody can "
     "tell whether they were set back. Only `check` asks this: a run goes on from them and logs "
     "`ledger-entry-missing`.",
@@ -57,6 +59,8 @@ _MEANINGS = {
     "it for one attribute. Where the input is empty at the start, a run judges its first window instead.",
     Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
     "individuals. `accept_linkable: true` accepts it for one attribute.",
+    Condition.SCATTERED_PEOPLE: "Sampled records of one individual lie in several partitions of the input, and "
+    "`privacy.returning` counts releases by partition.",
     Condition.OUTPUT_SCHEMA: "The registry would refuse the output's schema beside those of its subject, or the "
     "newest one there is another and `kafka.registry.register_schema: false` forbids to register it. Only `check` "
     "asks this: a run ends.",

@@ -179,6 +179,7 @@ class Closer:
             Suppression.SHIELD: reasons.get(Suppression.SHIELD, 0) + bare,
             Suppression.GATE: reasons.get(Suppression.GATE, 0) + placed - len(rows),
             Suppression.OVER_LIMIT: window.over_limit,
+            Suppression.RETURNING: window.returning,
         }
         suppressed = {reason: count for reason, count in suppressed.items() if count}
         # 5. Shuffle: the order of publication tells nothing of the order of arrival.

@@ -5,16 +5,18 @@ It reads no clock, does no I/O and knows nothing of Kafka: a source is a small i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.engine.partitioners import partitioners
+from stream_anon.engine.returning import Returns
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.bounds import WindowBound
 from stream_anon.windowing.limits import WindowTimer, takes_more
@@ -48,6 +50,8 @@ class Engine:
         What a window holds at the most; by default as many records as the policy says.
     size
         Asked when a window opens: at how many records it closes; None for as many as it may hold.
+    returns
+        Says who has been released too often, and counts who is in a window.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Engine:
         partitioner: Callable[[], Partitioner] | None = None,
         bound: WindowBound | None = None,
         size: Callable[[], int | None] = lambda: None,
+        returns: Returns | None = None,
     ) -> None:
         self._policy = policy
         self._bound = WindowBound(policy.window.max_records) if bound is None else bound
@@ -65,6 +70,7 @@ class Engine:
         self._partitioner = partitioner or partitioners(policy, draws=draws)
         self._criteria = Criteria.of(policy)
         self._size = size
+        self._returns = returns
         # People for which a window is held, and below whom its size does not close it.
         self._least = max(policy.window.least_people, self._criteria.least_people)
         self._positions: dict[int, int] = {}
@@ -75,12 +81,15 @@ class Engine:
 
     def _new_window(self) -> Window:
         timer = WindowTimer.draw(self._policy.window, self._draws, self._bound).sized(self._size())
-        return Window(self._policy, self._partitioner(), timer)
+        allowed = None if self._returns is None else self._returns.allowed
+        return Window(self._policy, self._partitioner(), timer, allowed)
 
     # -- sources -------------------------------------------------------------------------------------------
 
-    def open(self, source: int, offset: int) -> None:
+    def open(self, source: int, offset: int, history: Iterable[ReleasedPeople] = ()) -> None:
         """Take records of `source` from `offset` on; rows of it that are already held stay.
+
+        `history` is who of it was released before, where returns are counted.
 
         Raises
         ------
@@ -91,12 +100,16 @@ class Engine:
             raise ValueError("the source is open already")
         self._positions[source] = offset
         self._starts[source] = offset
+        if self._returns is not None:
+            self._returns.open(source, history)
 
     def revoke(self, sources: Collection[int]) -> int:
         """Close sources and let their rows leave the open window; return how many records left."""
         for source in sources:
             self._positions.pop(source, None)
             self._starts.pop(source, None)
+        if self._returns is not None:
+            self._returns.close(sources)
         dropped = self._window.drop(set(sources))
         self._note_people()
         return dropped
@@ -148,27 +161,9 @@ class Engine:
         sealed: list[SealedWindow] = []
         for source in np.union1d(batch.sources, batch.rejects.sources).tolist():
             if source in self._positions:
-                sealed += self._add_of(source, self._of_source(batch, source))
+                sealed += self._add_of(source, batch.of_source(source, self._positions[source]))
         self._note_people()
         return sealed
-
-    def _of_source(self, batch: CodedBatch, source: int) -> CodedBatch:
-        """Return what is new of one source."""
-        position = self._positions[source]
-        fresh = (batch.sources == source) & (batch.offsets >= position)
-        rejects = batch.rejects
-        fresh_rejects = (rejects.sources == source) & (rejects.offsets >= position)
-        chosen = batch if fresh.all() else batch.take(np.flatnonzero(fresh))
-        return CodedBatch(
-            chosen.codes,
-            chosen.sensitive,
-            chosen.individuals,
-            chosen.sources,
-            chosen.offsets,
-            chosen.payload,
-            rejects.take(fresh_rejects),
-            chosen.sets,
-        )
 
     def _add_of(self, source: int, batch: CodedBatch) -> list[SealedWindow]:
         sealed: list[SealedWindow] = []
@@ -275,6 +270,8 @@ class Engine:
 
     def _seal(self) -> SealedWindow:
         sealed = self._window.seal(self._starts, self._positions, self._now)
+        if self._returns is not None:
+            sealed = self._returns.counted(sealed, self._window.people)
         self._starts = dict(self._positions)
         self._window = self._new_window()
         self._enough_since = None

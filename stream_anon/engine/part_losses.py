@@ -87,6 +87,7 @@ def _part(window: SealedWindow, chosen: NDArray[np.int64]) -> SealedWindow:
         payload=range(len(chosen)),
         rejects=Rejects.of([]),
         over_limit=0,
+        returning=0,
         individuals=len(people),
         values=tuple(values),
     )

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -33,12 +33,16 @@ _OF_SET, _OF_ITEM = 128, 40
 """Bytes that are kept for each different list, and for each of its items."""
 
 
+Allowed = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowPart:
     """The part of a batch that one window took: admitted rows of one source that arrived together.
 
-    `missing` is int64[q + p]: of its records, those over their limit included, how many lack a value of each
-    quasi-identifier and of each field that passes.
+    `over_limit` and `returning` count records that were left out: of people with too many in the window, and of
+    people who were released too often. `missing` is int64[q + p]: of its records, these included, how many lack a
+    value of each quasi-identifier and of each field that passes.
     """
 
     source: int
@@ -49,6 +53,7 @@ class WindowPart:
     offsets: NDArray[np.int64]
     payload: Payload
     over_limit: int
+    returning: int
     missing: NDArray[np.int64]
 
     @property
@@ -69,6 +74,11 @@ class SealedWindow:
         Of each stretch of rows that arrived together: when, and how many are released or suppressed; its source.
     stretches, offsets
         int32[n], the stretch of each row; int64[n], its offset.
+    over_limit, returning
+        Records that were left out; see `WindowPart`.
+    people, period, counted
+        Where returns are counted, see `engine.returning`: int64[n], the pseudonym of each row's person; the period
+        in which the window was sealed; the counts that it was added to, by source.
     """
 
     policy: Policy
@@ -87,6 +97,10 @@ class SealedWindow:
     values: tuple[NDArray[np.int64], ...]
     opened_at: float
     closed_at: float
+    returning: int = 0
+    people: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    period: int = 0
+    counted: Mapping[int, object] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -115,6 +129,7 @@ class SealedWindow:
             payload=taken(self.payload, order),
             stretches=self.stretches[order],
             offsets=self.offsets[order],
+            people=self.people[order] if len(self.people) else self.people,
         )
 
     def rejecting(self, rows: NDArray[np.int64], reason: Reason) -> SealedWindow:
@@ -159,12 +174,17 @@ class Window:
         Forms the classes; sees each row once, as it arrives.
     timer
         When the window is due.
+    allowed
+        Returns which of some people of a source, given by keys, may be released; by default all.
     """
 
-    def __init__(self, policy: Policy, partitioner: Partitioner, timer: WindowTimer) -> None:
+    def __init__(
+        self, policy: Policy, partitioner: Partitioner, timer: WindowTimer, allowed: Allowed | None = None
+    ) -> None:
         self._policy = policy
         self._partitioner = partitioner
         self.timer = timer
+        self._allowed = allowed
         self._chunks: list[WindowPart] = []
         self._latest: dict[int, int] = {}  # where the latest chunk of each source's rows stands
         self._rejects: list[Rejects] = []
@@ -173,6 +193,7 @@ class Window:
         self.admitted = 0
         self.held = 0  # bytes that are kept of them
         self.over_limit = 0  # beyond their individual's limit
+        self.returning = 0  # of people who were released too often
         self.rejected = 0  # dead letters
         self.ignored = 0
         self._now = -np.inf
@@ -199,29 +220,32 @@ class Window:
     @property
     def read(self) -> int:
         """Return the number of records that were taken, whatever becomes of them."""
-        return self.admitted + self.over_limit + self.rejected + self.ignored
+        return self.admitted + self.over_limit + self.returning + self.rejected + self.ignored
 
     def take(self, batch: CodedBatch, source: int, first: int, now: float) -> int:
         """Take rows of `batch` from `first` on until the window is full; return the first row left.
 
-        Rows over their individual's limit are counted but need no room: one flooding id must not close windows.
+        Rows over their individual's limit, and of people who were released too often, are counted but need no room:
+        one flooding id must not close windows.
         """
         while first < len(batch) and (room := self.timer.room(self.admitted, self.held)):
             stop = min(len(batch), first + room)
-            numbers = self._people.number(batch.individuals[first:stop])
+            numbers, returning = self._numbers(source, batch.individuals[first:stop])
             kept = np.flatnonzero(numbers >= 0)
-            over = stop - first - len(kept)
+            over = stop - first - len(kept) - returning
             self.over_limit += over
+            self.returning += returning
             missing = missing_counts(self._policy, batch.codes, batch.payload, slice(first, stop))
-            if not len(kept) and self._count_over(source, over, missing):
+            if not len(kept) and self._count_left_out(source, over, returning, missing):
                 first = stop
                 continue
-            chosen = slice(first, stop) if not over else kept + first
+            whole = len(kept) == stop - first
+            chosen = slice(first, stop) if whole else kept + first
             payload = taken(batch.payload, chosen)
             sensitive = batch.sensitive[:, chosen]
             columns = Columns(
                 batch.codes[:, chosen],
-                numbers[kept] if over else numbers,
+                numbers if whole else numbers[kept],
                 self._numbered(sensitive),
             )
             self._latest[source] = len(self._chunks)
@@ -235,6 +259,7 @@ class Window:
                 batch.offsets[chosen],
                 payload,
                 over,
+                returning,
                 missing,
             )
             self._chunks.append(part)
@@ -243,6 +268,17 @@ class Window:
             self._partitioner.add(columns, self._outlook(len(payload), now))
             first = stop
         return first
+
+    def _numbers(self, source: int, people: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
+        """Return the number of each person, -1 for a row that is left out, and how many are for too many returns.
+
+        Who returned too often is nobody in this window: they get no number.
+        """
+        if self._allowed is None or (allowed := self._allowed(source, people)).all():
+            return self._people.number(people), 0
+        numbers = np.full(len(people), -1, np.int32)
+        numbers[allowed] = self._people.number(people[allowed])
+        return numbers, int(np.count_nonzero(~allowed))
 
     def preparation(self, now: float) -> Callable[[], None] | None:
         """Return work that the partitioner could do now, in any thread, while rows arrive; None without any."""
@@ -267,8 +303,8 @@ class Window:
     def _no_rows(self) -> Columns:
         return Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
 
-    def _count_over(self, source: int, over: int, missing: NDArray[np.int64]) -> bool:
-        """Count rows over their limit in a chunk of their source; return False if it has none yet.
+    def _count_left_out(self, source: int, over: int, returning: int, missing: NDArray[np.int64]) -> bool:
+        """Count rows that are left out in a chunk of their source; return False if it has none yet.
 
         A flood of one individual must not fill the memory with empty chunks.
         """
@@ -276,7 +312,12 @@ class Window:
         if place is None:
             return False
         chunk = self._chunks[place]
-        self._chunks[place] = replace(chunk, over_limit=chunk.over_limit + over, missing=chunk.missing + missing)
+        self._chunks[place] = replace(
+            chunk,
+            over_limit=chunk.over_limit + over,
+            returning=chunk.returning + returning,
+            missing=chunk.missing + missing,
+        )
         return True
 
     def reject(self, rejects: Rejects, source: int, now: float) -> None:
@@ -326,7 +367,7 @@ class Window:
         return before - len(kept)
 
     def _drop_rows(self, sources: Collection[int]) -> int:
-        """Remove the rows of `sources`, and their records over the limit."""
+        """Remove the rows of `sources`, and their records that were left out."""
         marks = [np.full(len(chunk.payload), chunk.source not in sources, np.bool_) for chunk in self._chunks]
         kept = [chunk for chunk in self._chunks if chunk.source not in sources]
         gone = [chunk for chunk in self._chunks if chunk.source in sources]
@@ -340,7 +381,8 @@ class Window:
         self.admitted = sum(len(chunk.payload) for chunk in self._chunks)
         self.held = sum(chunk.held + self._keep_sets(known, chunk.sensitive) for chunk in self._chunks)
         self.over_limit = sum(chunk.over_limit for chunk in self._chunks)
-        return sum(len(chunk.payload) + chunk.over_limit for chunk in gone)
+        self.returning = sum(chunk.returning for chunk in self._chunks)
+        return sum(len(chunk.payload) + chunk.over_limit + chunk.returning for chunk in gone)
 
     def _keep_sets(self, known: ItemKeys, keys: NDArray[np.int64]) -> int:
         """Keep the sets of rows, given by sensitive keys int64[s, n]; return the bytes of those that are new."""
@@ -393,7 +435,13 @@ class Window:
             values=tuple(values.counts for values in self._values),
             opened_at=now if self.oldest is None else self.oldest,
             closed_at=now,
+            returning=self.returning,
         )
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """Return the key of each row's person; int64[n], in the order of the rows."""
+        return np.concatenate([np.empty(0, np.int64), *(chunk.individuals for chunk in self._chunks)])
 
     def _in_order(self, columns: Columns) -> Columns:
         """Return the columns with values that are ordered numbered anew in their order, and with their sets."""

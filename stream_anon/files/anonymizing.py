@@ -101,6 +101,7 @@ class Anonymization:
         accept_risks: Collection[Condition] = (),
         key: DrawsKey | None = None,
     ) -> None:
+        policy.refuse_returns()
         make = None
         if engine is None:
             warm_up(policy)

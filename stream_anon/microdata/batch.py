@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -225,6 +225,13 @@ class CodedBatch:
             Rejects.of([]),
             self.sets,
         )
+
+    def of_source(self, source: int, first: int) -> CodedBatch:
+        """Return the records and the rejects of one source from an offset on."""
+        ours = (self.sources == source) & (self.offsets >= first)
+        chosen = self if ours.all() else self.take(np.flatnonzero(ours))
+        rejected = (self.rejects.sources == source) & (self.rejects.offsets >= first)
+        return replace(chosen, rejects=self.rejects.take(rejected))
 
 
 def joined_sets(parts: Iterable[CodedBatch]) -> ItemKeys:

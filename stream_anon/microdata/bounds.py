@@ -46,6 +46,30 @@ class RecordBound:
         return exactly(self.share) if self.records is None else str(self.records)
 
 
+MOST_RETURNS = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnBound:
+    """A bound on how often one person is released.
+
+    Parameters
+    ----------
+    most
+        Windows in a period that hold a record of one person.
+    period
+        Its seconds. Periods are counted from the epoch.
+    """
+
+    most: int
+    period: float
+
+    @property
+    def in_words(self) -> str:
+        """Return what it asks, for people."""
+        return f"one person at most {self.most:,} times in {self.period / 86_400:g} days"
+
+
 def k_in_words(k: int | None) -> str:
     """Return a policy's k, for people."""
     return "none" if k is None else str(k)

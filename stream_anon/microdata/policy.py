@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +17,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
-from stream_anon.microdata.bounds import RecordBound, Shield
+from stream_anon.microdata.bounds import MOST_RETURNS, RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import CRITERIA, MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
@@ -186,10 +187,14 @@ class EngineChoice:
 
 
 def require_policy(given: object) -> None:
-    """Raise TypeError if what should be a policy is something else, such as the path of its file."""
+    """Raise TypeError if what should be a policy is something else, such as the path of its file.
+
+    Raises SettingsError as `Policy.refuse_returns` does: whoever asks this is no service on topics.
+    """
     if not isinstance(given, Policy):
         name = type(given).__name__
         raise TypeError(f"policy must be a Policy, and is of type {name}: load its file by Policy.load(path)")
+    given.refuse_returns()
 
 
 @dataclass(frozen=True)
@@ -232,6 +237,8 @@ class Policy:
         How released records are written; files of cells are natural in any case.
     digest_key
         What the digests of released classes are made by; without it there are none.
+    returning
+        How often one person is released at most; a service on topics alone keeps count of it.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -254,6 +261,7 @@ class Policy:
     shields: tuple[Shield, ...] = ()
     shape: Shape = Shape.NATURAL
     digest_key: DigestKey | None = field(default=None, repr=False, compare=False)
+    returning: ReturnBound | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))
@@ -281,6 +289,7 @@ class Policy:
         self._check_null_values()
         check_shape(self.attributes, self.shape)
         self._check_shields()
+        self._check_returning()
 
     def _check_k(self) -> None:
         if self.k is None:
@@ -317,6 +326,16 @@ class Policy:
                 raise SettingsError(f"{key}.k", f"must lie between 2 and {MOST_CLASS}")
             if self.window.max_records < shield.k:
                 raise SettingsError("window.max_records", f"must be at least {shield.k}, the k of {key}")
+
+    def _check_returning(self) -> None:
+        if self.returning is None:
+            return
+        if self.individual == EVERY_RECORD:
+            raise SettingsError("privacy.returning", f"is for an individual: with {EVERY_RECORD} nobody comes back")
+        if not 1 <= self.returning.most <= MOST_RETURNS:
+            raise SettingsError("privacy.returning.most", f"must lie between 1 and {MOST_RETURNS}")
+        if not 0 < self.returning.period < math.inf:
+            raise SettingsError("privacy.returning.period", "must be above 0")
 
     def _check_null_values(self) -> None:
         if len(self.null_values) > MOST_NULLS:
@@ -415,6 +434,14 @@ class Policy:
             twin = columns.setdefault(attribute.column, attribute.name)
             if twin != attribute.name:
                 raise SettingsError(key, f"is the same field as {twin}, or the same column of a file")
+
+    def refuse_returns(self) -> None:
+        """Raise SettingsError if the policy bounds how often one person is released: only a service counts that."""
+        if self.returning is not None:
+            raise SettingsError(
+                "privacy.returning",
+                "is for a service on topics (stream-anon run), which keeps count of releases; leave it out here",
+            )
 
     def check_streamed(self) -> None:
         """Raise SettingsError if the policy is for whole files: if it names a method, or asks for no k."""

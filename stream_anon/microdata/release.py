@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,23 @@ class Suppression(StrEnum):
     SHIELD = "shield"  # too few individuals share its values of a shield's attributes, raised as far as may be
     MAX_SUPPRESSED = "max-suppressed"  # its window would have suppressed too many others
     OVER_LIMIT = "over-limit"  # beyond max_records_per_individual
+    RETURNING = "returning"  # of somebody who was released as often as privacy.returning allows
     GATE = "gate"  # the gate found its class at fault: a bug
+
+
+class ReleasedPeople(NamedTuple):
+    """Who was released by one window, of one source.
+
+    Parameters
+    ----------
+    period
+        In which the window was sealed; see `bounds.ReturnBound`.
+    people
+        int64[n], pseudonyms, each once, ascending.
+    """
+
+    period: int
+    people: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +140,7 @@ class Release:
     gate_seconds
         How long the gate took, where the closer was given a watch.
     missing
-        Released and suppressed records without a value, by attribute.
+        ReleasedPeople and suppressed records without a value, by attribute.
     above_max_suppressed
         Whether more records are suppressed, or would have been, than the policy allows.
     """

@@ -267,6 +267,12 @@ class LogLine(StrEnum):
         "The ledger was missing and has been created, as on a first run.",
         "Nothing on a first run. On any later one the ledger was lost: runbook offsets-unprotected.",
     )
+    COUNTS_BEGUN = (
+        "counts-begun",
+        "warning",
+        "The topic that counts releases was missing and has been created: nobody counts as released before.",
+        "Nothing when privacy.returning is new. Else counts were lost: find out who deleted the topic.",
+    )
     LEDGER_ENTRY_MISSING = (
         "ledger-entry-missing",
         "error",

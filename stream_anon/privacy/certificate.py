@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
-from stream_anon.microdata.output.stated_families import AskedFamilies
+from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns
 
 SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
@@ -152,6 +152,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_suppressed: AskedSuppression | msgspec.UnsetType = msgspec.UNSET
     shields: list[AskedShield] | msgspec.UnsetType = msgspec.UNSET
     families: dict[str, AskedFamilies] | msgspec.UnsetType = msgspec.UNSET
+    returning: AskedReturns | msgspec.UnsetType = msgspec.UNSET
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -177,9 +178,8 @@ class StatedIndividual(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Settings that bear on what a release gives away and that neither records nor the policy document show.
 
-    `null_values` is a hash of the texts that mean a missing value, absent where there are none. `linkable` names
-    the fields that pass though their rare values may identify. `replayable` says that what the engine draws
-    follows from a seed in the settings.
+    `null_values` is a hash of the texts that mean a missing value, if there are any. `linkable` names fields that
+    pass though their rare values may identify. `replayable`: a seed in the settings decides what the engine draws.
     """
 
     max_records: Count

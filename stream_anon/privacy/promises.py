@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, Sensitive
-from stream_anon.microdata.output.stated_families import AskedFamilies
+from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import (
     Asked,
@@ -71,6 +71,7 @@ def asked_of(policy: Policy) -> Asked:
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
         {a.name: AskedFamilies.of(a.families) for a in policy.attributes if isinstance(a, Sensitive) and a.families}
         or msgspec.UNSET,
+        msgspec.UNSET if policy.returning is None else AskedReturns.of(policy.returning),
     )
 
 

@@ -63,6 +63,7 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
     if after["extra_levels"] < before.get("extra_levels", 0):
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
     yield from _individual(before.get("individual", after["individual"]), after["individual"])
+    yield from _returning(asked.get("returning"), asks.get("returning"))
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
     yield from _levels(before, after)
@@ -89,6 +90,19 @@ def _individual(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weak
     elif lost := [step for step in had.get("normalize", ()) if step not in has.get("normalize", ())]:
         words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
         yield Weakening("privacy.individual.normalize", words)
+
+
+def _returning(had: Mapping[str, Any] | None, has: Mapping[str, Any] | None) -> Iterator[Weakening]:
+    """Compare how often one person is released at most."""
+    if had is None:
+        return
+    if has is None:
+        yield Weakening("privacy.returning", f"was {had['most']} in {had['period']:g} s and would be no bound")
+        return
+    if has["most"] > had["most"]:
+        yield Weakening("privacy.returning.most", _rose(had["most"], has["most"]))
+    if has["period"] < had["period"]:
+        yield Weakening("privacy.returning.period", _fell(had["period"], has["period"]))
 
 
 def _in_words(individual: Mapping[str, Any]) -> str:

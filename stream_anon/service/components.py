@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
+from stream_anon.ports.release_history import ReleaseHistory
 from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
@@ -48,6 +49,8 @@ class Components:
         Opens the ledger, and creates it if it is missing.
     sizes
         Where the policy names a target of loss.
+    history
+        Where the policy bounds how often one person is released.
     """
 
     policy: Policy
@@ -69,3 +72,4 @@ class Components:
     troubles: Troubles
     busy: BusyTime
     bounding: Bounding
+    history: ReleaseHistory | None

@@ -110,6 +110,7 @@ class TakingOver:
             self.beginnings,
             parts.at,
             parts.policy.revision,
+            parts.history,
         )
 
     def _go_on(self, taken: TakenOver) -> None:

@@ -18,7 +18,7 @@ from stream_anon.settings.model import Settings
 from stream_anon.settings.section import Duration
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|m|h)?\s*$"}
+_DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|m|h|d)?\s*$"}
 _SECONDS = get_args(Duration)[1]  # what marks a field as a duration
 
 

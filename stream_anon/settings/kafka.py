@@ -129,9 +129,9 @@ class InputSettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """Instead of one topic or a list of topics. The pattern must not fit `output`, `certificates`,
-`dead_letters` or `ledger`: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A
-topic that appears later is noticed within 10 s and read from `kafka.start` on."""
+    ] = """Instead of one topic or a list of topics. The pattern must not fit a topic of the service's
+own: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A topic that appears
+later is noticed within 10 s and read from `kafka.start` on."""
 
     pattern: str = Field(min_length=1)
     """Regular expression that fits whole names of topics."""
@@ -152,7 +152,7 @@ class KafkaSettings(Section):
     explanation: ClassVar[
         str
     ] = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
-such section. `input`, `output`, `certificates`, `dead_letters` and `ledger` must be five different topics, or more.
+such section. `input`, `output`, `certificates`, `dead_letters`, `ledger` and `returns` must be different topics.
 [exactly-once.md](../explain/exactly-once.md) says what the protocol does with these settings, and
 [change-events.md](../guides/change-events.md) explains envelopes. `fault` is allowed with `development: true`
 only."""
@@ -171,6 +171,8 @@ only."""
     """Topic of the dead letters; OUTPUT.dead-letters if empty."""
     ledger: str = ""
     """Compacted topic of released offsets; OUTPUT.ledger if empty."""
+    returns: str = ""
+    """Topic that counts how often people were released, for privacy.returning; OUTPUT.returns if empty."""
     start: Literal["earliest", "latest"] = "earliest"
     """Where to begin on a partition without an offset and without an entry in the ledger."""
     envelope: Literal["none", "debezium", "cloudevents", "connect"] = "none"
@@ -218,12 +220,14 @@ only."""
             values = dict(values)
             for key, suffix in (("certificates", "certificates"), ("dead_letters", "dead-letters")):
                 values[key] = values.get(key) or f"{values['output']}.{suffix}"
-            values["ledger"] = values.get("ledger") or f"{values['output']}.ledger"
+            for key in ("ledger", "returns"):
+                values[key] = values.get(key) or f"{values['output']}.{key}"
         return values
 
     @model_validator(mode="after")
     def _consistent(self) -> KafkaSettings:
-        inputs, own = self.inputs, (self.output, self.certificates, self.dead_letters, self.ledger)
+        inputs = self.inputs
+        own = (self.output, self.certificates, self.dead_letters, self.ledger, self.returns)
         if self.updates == "skip" and self.envelope != "debezium":
             raise ValueError("updates is for envelope: debezium only")
         if self.registry is None and {self.formats.input, self.formats.output} & REGISTERED.keys():
@@ -236,7 +240,7 @@ only."""
             raise ValueError("fault is for development: true only")
         if len({*inputs.names, *own}) < len(inputs.names) + len(own):
             raise ValueError(
-                "input, output, certificates, dead_letters and ledger must be five different topics, or more"
+                "input, output, certificates, dead_letters, ledger and returns must be different topics"
             )
         taken = [topic for topic in own if inputs.holds(topic)]
         if taken:

@@ -24,6 +24,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.small_texts import read_text
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.model import ENVIRONMENT_PREFIX, Settings
+from stream_anon.settings.section import Section
 from stream_anon.settings.yaml_text import read_yaml
 
 _OF_RECORDS = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}  # JSON is YAML: .json may be a policy
@@ -69,19 +70,35 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
     if not isinstance(document, dict):
         raise SettingsError("settings", "must be a mapping of sections", str(path))
     settings = parse_settings(document, overrides, str(path))
-    chosen = settings.engine.draws_key_file
-    if chosen is None:
-        return settings
-    # Who reads it later does not know where the settings lie.
-    file, digests = path.absolute().parent / chosen, settings.output.digest_key_file
-    if digests is not None and (path.absolute().parent / digests).resolve() == file.resolve():
-        raise SettingsError(
-            "output.digest_key_file",
-            "is the key of draws too: anybody who checks digests could replay windows",
-            str(path),
-        )
-    engine = settings.engine.model_copy(update={"draws_key_file": str(file)})
-    return settings.model_copy(update={"engine": engine})
+    return _with_places_of_keys(settings, path)
+
+
+def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
+    """Return the settings with whole paths of keys: who reads these later does not know where the settings lie."""
+    draws, digests, returning = (
+        settings.engine.draws_key_file,
+        settings.output.digest_key_file,
+        settings.privacy.returning,
+    )
+    folder, changed = path.absolute().parent, dict[str, Section]()
+    if draws is not None:
+        if digests is not None and (folder / digests).resolve() == (folder / draws).resolve():
+            raise SettingsError(
+                "output.digest_key_file",
+                "is the key of draws too: anybody who checks digests could replay windows",
+                str(path),
+            )
+        changed["engine"] = settings.engine.model_copy(update={"draws_key_file": str(folder / draws)})
+    if returning is not None:
+        if digests is not None and (folder / digests).resolve() == (folder / returning.key_file).resolve():
+            raise SettingsError(
+                "output.digest_key_file",
+                "is the key of counts of returns too: anybody who checks digests could look people up",
+                str(path),
+            )
+        placed = returning.model_copy(update={"key_file": str(folder / returning.key_file)})
+        changed["privacy"] = settings.privacy.model_copy(update={"returning": placed})
+    return settings.model_copy(update=changed) if changed else settings
 
 
 def parse_settings(

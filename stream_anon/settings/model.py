@@ -258,6 +258,17 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _keeps_count_of_returns(self) -> Settings:
+        kafka = self.kafka
+        if self.privacy.returning is None or kafka is None:
+            return self
+        if kafka.delivery != "exactly-once":
+            raise ValueError("privacy.returning needs kafka.delivery: exactly-once: counts could be lost otherwise")
+        if kafka.inputs.pattern is not None or len(kafka.inputs.names) > 1:
+            raise ValueError("privacy.returning needs one topic as kafka.input: people are counted by partition")
+        return self
+
+    @model_validator(mode="after")
     def _counts_no_change_as_a_person(self) -> Settings:
         envelope = "none" if self.kafka is None else self.kafka.envelope
         if envelope in _SENT_AGAIN and self.privacy.individuals.field == EVERY_RECORD:

@@ -40,6 +40,8 @@ _NEVER = frozenset({"revision", "accept_weaker", "order", "draws_key_file", "max
 def hashed_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings of a policy that are hashed, as JSON; hierarchies and samples are hashed beside them."""
     privacy = _hashed("privacy", settings.privacy, _NEVER)
+    if settings.privacy.returning is not None:
+        privacy["returning"] = settings.privacy.returning.model_dump(mode="json", exclude={"key_file"})
     privacy["individual"] = _individual(settings.privacy.individuals)
     privacy["sensitive"] = {name: _hashed("criteria", one) for name, one in settings.privacy.sensitive.items()}
     engine = _hashed("engine", settings.engine, _NEVER)

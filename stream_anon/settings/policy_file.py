@@ -24,7 +24,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
-from stream_anon.microdata.bounds import RecordBound, Shield
+from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -51,6 +51,7 @@ from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.policy_digest import hashed_settings
+from stream_anon.settings.privacy import ReturningSettings
 from stream_anon.settings.sensitive_values import by_families, diversity_of
 
 
@@ -111,6 +112,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             shields=tuple(Shield(tuple(given.attributes), given.k) for given in settings.privacy.shields),
             method=None if settings.method is None else settings.method.choice(),
             shape=Shape(settings.output.shape),
+            returning=_return_bound(settings.privacy.returning),
             digest_key=None if secret is None else read_key(DigestKey, place.parent / secret),
         )
         if chosen.target is not None and chosen.sample is not None:
@@ -165,6 +167,10 @@ def _limits(given: WindowSettings, engine: str) -> WindowLimits:
         auto,
         given.target_loss,
     )
+
+
+def _return_bound(given: ReturningSettings | None) -> ReturnBound | None:
+    return None if given is None else ReturnBound(given.most, given.period)
 
 
 def _bound(given: int | str | None) -> RecordBound | None:

@@ -6,10 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from stream_anon.microdata.bounds import MOST_RETURNS
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
 from stream_anon.microdata.domains.families import MOST_VALUES
 from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION, MOST_SHIELDS
-from stream_anon.settings.section import Section
+from stream_anon.settings.section import Duration, Section
 
 SHARE_PATTERN = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) ?%$"
 
@@ -149,6 +150,27 @@ as it meets its `requirements`, others suppress what falls short, and `anatomy` 
     """Least individuals that share each published tuple of them."""
 
 
+class ReturningSettings(Section):
+    """How often one person is released at most, whatever windows they come to."""
+
+    explanation: ClassVar[
+        str
+    ] = """For `run` with `delivery: exactly-once`, and one `input` topic that is keyed by person: all records of a
+person stand in one partition. A release is a window with one or more records of a person. What comes of them after
+`most` releases is suppressed (`returning`). Periods are counted from the epoch: a person is released at most `most`
+times in each of them, and at most twice as often in any stretch of time as long as one. Counts are kept in the
+topic `kafka.returns`, in each window's transaction, under pseudonyms that follow from the key. See
+[privacy.md](../explain/privacy.md#people-who-return) and [operations.md](../guides/operations.md#returns)."""
+
+    most: int = Field(ge=1, le=MOST_RETURNS)
+    """Releases of one person in a period."""
+    period: Duration = Field(ge=60, le=366 * 86_400)
+    """Length of a period, such as 30d."""
+    key_file: Annotated[str, Field(min_length=1)]
+    """A file with a secret of 16 bytes or more, relative to this one, the same for all workers. With another key
+    all counts begin anew."""
+
+
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
@@ -185,6 +207,8 @@ records are like."""
     above_max_suppressed: Literal["publish", "suppress"] = "publish"
     """What becomes of a window that would suppress more: it is published with an alert, or suppressed
     whole."""
+    returning: ReturningSettings | None = None
+    """How often one person is released at most: see privacy.returning."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")

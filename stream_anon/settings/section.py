@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 SIZE_PATTERN = r"^[1-9][0-9]{0,5} ?([KMG]i?B)$"
 _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 class Section(BaseModel):
@@ -33,7 +33,7 @@ def _seconds(value: object) -> object:
     """Return a duration such as `30s`, `500ms` or `2m` in seconds; plain numbers are seconds."""
     if not isinstance(value, str):
         return value
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*", value)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*", value)
     if match is None:
         raise ValueError("must be a duration such as 500ms, 30s or 2m")
     return float(match[1]) * _UNITS[match[2] or "s"]

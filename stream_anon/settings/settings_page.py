@@ -32,7 +32,7 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
 - **Environment.** Every value outside `attributes` can be overridden by `STREAM_ANON__SECTION__KEY`, such as
   `STREAM_ANON__WINDOW__MAX_RECORDS=5000` or `STREAM_ANON__KAFKA__SECURITY__PASSWORD`. A variable that names no
   section is an error. The environment wins over the file, and the options of a command win over both.
-- **Durations** are numbers of seconds or texts: `500ms`, `30s`, `2m`, `1h`.
+- **Durations** are numbers of seconds or texts: `500ms`, `30s`, `2m`, `1h`, `30d`.
 - **Files** of hierarchies are sought beside the settings file, those of `kafka.security` in the working folder.
 - **Fields** may lie deep: `patient.age` is the field `age` of the object `patient`. A single key with a dot in it,
   as in `{"after.age": 30}`, is declared by its `path`: `path: ["after.age"]`. What is released keeps these keys. In
@@ -52,6 +52,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("privacy.sensitive.NAME.recursive_cl", privacy.RecursionSettings),
     ("privacy.sensitive.NAME.t_closeness", privacy.ClosenessSettings),
     ("privacy.shields", privacy.ShieldSettings),
+    ("privacy.returning", privacy.ReturningSettings),
     ("window", model.WindowSettings),
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),

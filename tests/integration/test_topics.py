@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.topics.creation import create_ledger
 from stream_anon.adapters.kafka.topics.descriptions import Described, Topics
 from stream_anon.adapters.kafka.topics.plans import TopicPlan
-from stream_anon.adapters.kafka.topics.requirements import create_ledger, look
+from stream_anon.adapters.kafka.topics.requirements import look
 from stream_anon.cli.decide.check import check
 from stream_anon.cli.main import app
 from stream_anon.conditions import Condition

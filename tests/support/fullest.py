@@ -18,7 +18,7 @@ from stream_anon.measures.risk import Risk
 from stream_anon.measures.uniqueness import Uniqueness
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.bounds import RecordBound, Shield
+from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.microdata.release import Suppression
@@ -97,6 +97,7 @@ def _asked() -> tuple[str, ...]:
         diversity={NAMES[0]: DIVERSITY, LABEL: DIVERSITY},
         passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),)),),
         shields=(Shield(NAMES, 12_345), Shield(NAMES[:2], MANY)),
+        returning=ReturnBound(65_535, 366 * 86_400.0),
     )
     return in_words(policy)  # type: ignore[arg-type]
 

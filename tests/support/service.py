@@ -85,7 +85,12 @@ class Stage:
         given = {**self.settings, **overrides}
         document = {
             "kafka": {**kafka, **self.settings.get("kafka", {}), **given.get("kafka", {})},
-            "privacy": {"k": K, "individual": "person", **given.get("privacy", {})},
+            "privacy": {
+                "k": K,
+                "individual": "person",
+                **self.settings.get("privacy", {}),
+                **given.get("privacy", {}),
+            },
             "window": {**window, **given.get("window", {})},
             **{section: given[section] for section in ("engine", "output") if section in given},
             "attributes": {

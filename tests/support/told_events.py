@@ -60,6 +60,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.SchemasUnknown(UnknownSchemas(("8", "9"), 3)),
     e.SchemaSeen(SchemaChange("7", lacking=("city",), vanished=("city",), retyped=("note",))),
     e.LedgerCreated("out.ledger"),
+    e.CountsBegun("out.returns"),
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
     e.GroupSeen({"people": 4}, shared=True),

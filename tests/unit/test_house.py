@@ -12,7 +12,6 @@ LARGER = {
     "adapters/kafka/bulk/record_kernels.py": "the format of record batches, read and written side by side",
     "adapters/kafka/ledger/ledger.py": "one class: its methods share the state of one follower",
     "adapters/kafka/reading/source.py": "one class: its methods share the state of one consumer",
-    "adapters/kafka/topics/requirements.py": "what each topic must be like, in one table of judgements",
     "ports/log_lines.py": "the table of all log lines",
     "audit/audit.py": "one class: a release is audited in one pass",
     "engine/window.py": "one class: the open window and what is admitted to it",

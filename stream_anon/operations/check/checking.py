@@ -101,7 +101,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     policy.check_streamed()
     check_formats(policy, formats_of(kafka))
     draws_key_of(settings)
-    connection, topics = connection_of(kafka), topics_of(kafka)
+    connection, topics = connection_of(kafka), topics_of(kafka, settings.privacy.returning)
     deployment = await look_at_deployment(connection, topics, kafka, policy)
     try:
         sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)

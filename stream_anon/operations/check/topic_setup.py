@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.topics import requirements as kafka_topics
+from stream_anon.adapters.kafka.topics import creation, requirements
 from stream_anon.adapters.kafka.topics.descriptions import Described
 from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, looked_into, plans
 from stream_anon.adapters.kafka.topics.tools import Tools
@@ -60,11 +60,11 @@ def look(config: Path, partitions: int | None = None) -> TopicSetup:
     """
     settings = load_settings(config)
     kafka = kafka_of(settings)
-    connection, topics = connection_of(kafka), topics_of(kafka)
+    connection, topics = connection_of(kafka), topics_of(kafka, settings.privacy.returning)
     largest = largest_release(build_policy(settings, config), kafka)
 
     async def ask() -> TopicSetup:
-        brokers, found = await kafka_topics.look(connection, topics)
+        brokers, found = await requirements.look(connection, topics)
         planned = plans(
             topics,
             brokers,
@@ -91,7 +91,7 @@ def create(config: Path, wanted: Sequence[TopicPlan]) -> Mapping[str, Described 
         If no broker answers.
     """
     kafka = kafka_of(load_settings(config))
-    return _run(kafka_topics.create(connection_of(kafka), [plan.new() for plan in wanted]))
+    return _run(creation.create(connection_of(kafka), [plan.new() for plan in wanted]))
 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.topics.requirements import create_ledger
+from stream_anon.adapters.kafka.topics.creation import create_ledger
 from stream_anon.errors import BrokerError, Refused
 from stream_anon.operations.ledger.changes import change_entries, on_brokers, refuse_members
 from stream_anon.operations.ledger.looking import Brokers, Look, look_at

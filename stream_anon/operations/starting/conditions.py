@@ -26,6 +26,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
 from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
+from stream_anon.operations.starting.scattered_people import scattered_findings
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.ports.publication import ANY_BATCH, header_of
 from stream_anon.privacy.certificate import Certificate, read_part
@@ -124,6 +125,7 @@ async def look_at_sample(
         *_unreadable_findings(kafka, unreadable),
         *sample_findings(policy, found),
         *schema_findings(found, changes),
+        *await asyncio.to_thread(scattered_findings, policy, readings, codec),
     )
     return Sampled(found, findings, complete)
 

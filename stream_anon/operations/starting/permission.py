@@ -38,7 +38,7 @@ async def permit_of(connection: Connection, settings: Settings, policy: Policy) 
         If this cannot be told yet.
     """
     kafka = kafka_of(settings)
-    topics = topics_of(kafka)
+    topics = topics_of(kafka, settings.privacy.returning)
     ledger = kafka.delivery == "exactly-once"
     certificates = NewestCertificates(connection, topics.certificates)
     try:

@@ -233,6 +233,7 @@ class ClosingQueue:
         for sent, queued in zip(result.windows, bundle, strict=False):
             if result.published:
                 self._out = sent.publication.digest
+                self._steps.settled(sent.window, sent.release)
                 self._tell(published_event(result.outcome, sent, queued.outgoing, self._clock))
                 if len(bundle) == 1 and result.outcome is Outcome.COMMITTED:
                     self._bounding.published(queued.outgoing.window, sent.durations)

@@ -71,7 +71,7 @@ class ClosingSteps:
     drawn
         Returns a window in the order in which it is closed, with its draws.
     current
-        Returns the group's present membership; a window of an older one is not sent again.
+        Returns the group's membership; a window of an older one is not sent again.
     keeper
         Opens the ledger, and creates it again if it was deleted.
     first_window
@@ -79,8 +79,9 @@ class ClosingSteps:
     settle_within
         Seconds that the broker is given in step 6. If that breaks before, it was not for want of time.
     too_slow
-        Is told of a window that was twice too large for its time; returns whether its records would come in smaller
-        ones if they were read again.
+        Is told of a window that was twice too large for its time; returns whether smaller ones would come next.
+    settled
+        Is told of each window that is out, with its rows in the order of its release.
     """
 
     drawn: Callable[[SealedWindow], DrawnWindow]
@@ -98,6 +99,7 @@ class ClosingSteps:
     busy: BusyTime
     settle_within: float
     too_slow: Callable[[SealedWindow], bool] = lambda _: False
+    settled: Callable[[SealedWindow, Release], None] = lambda *_: None
 
     async def close(
         self,
@@ -122,9 +124,8 @@ class ClosingSteps:
         if before is not None:
             await asyncio.wait([before])
         steps = Steps("closing", self.at)
-        # Step 1 runs in a thread without the interpreter's lock, while the next window fills. Step 2 belongs to the
-        # same call: the gate recounts every class and suppresses what fails. A record that the output would not
-        # take is a dead letter, and the gate recounts the rest of its class.
+        # Step 1 runs in a thread without the interpreter's lock, while the next window fills. Step 2 is in the same
+        # call: the gate recounts every class, and again without records that the output would not take.
         async with steps.step(1, "partition, and 2, gate"):
             begun = self.clock.monotonic()
             too_large = partial(self.writer.too_large, targets=outgoing.targets)
@@ -135,7 +136,7 @@ class ClosingSteps:
         # A window is encoded once: every attempt sends these bytes, unless a broker refuses their times.
         async with steps.step(3, "encode"):
             named = previous()
-            publication = await self._written(outgoing, release, named, draws)
+            publication = await self._written(outgoing, (window, release), named, draws)
         size = sum(parcel.size for parcel in publication.parcels)
         encoded = self.clock.monotonic() - released
         return ClosedWindow(window, release, publication, named, draws, released - begun, encoded, size)
@@ -143,18 +144,17 @@ class ClosingSteps:
     async def _written(
         self,
         outgoing: OutgoingWindow,
-        release: Release,
+        closed: tuple[SealedWindow, Release],
         previous: str | None,
         draws: np.random.Generator,
         batch: str | None = None,
     ) -> Publication:
-        """Return the bytes of a window, dated by the clock as it is now."""
-        closed = self.clock.wall()
-        times = closed - (self.clock.monotonic() - release.opened_at), closed
-        places, known = outgoing.places, outgoing.topic_ids
+        """Return the bytes of a closed window, dated by the clock as it is now."""
+        wall, places, known = self.clock.wall(), outgoing.places, outgoing.topic_ids
+        times = wall - (self.clock.monotonic() - closed[1].opened_at), wall
         with self.busy.working():
             return await asyncio.to_thread(
-                self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
+                self.writer.write, *closed, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
             )
 
     def _released(
@@ -195,7 +195,8 @@ class ClosingSteps:
 
         async def rewrite(number: int, named: str | None) -> None:
             old, its = publications[number], closed[number]
-            anew = await self._written(bundle[number].outgoing, its.release, named, its.draws, old.batch)
+            sent = its.window, its.release
+            anew = await self._written(bundle[number].outgoing, sent, named, its.draws, old.batch)
             rewritten(old.digest, anew.digest)
             publications[number] = anew
 

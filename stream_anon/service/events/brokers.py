@@ -220,6 +220,15 @@ class LedgerCreated(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CountsBegun(Event):
+    """The topic that counts releases was missing and has been created: nobody counts as released before."""
+
+    line = LogLine.COUNTS_BEGUN
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaSeen(Event):
     """Records name a schema that tells something about declared fields; see `ports.schema_news.SchemaChange`."""
 

@@ -17,5 +17,7 @@ def in_words(policy: Policy) -> tuple[str, ...]:
         for attribute in policy.passed
         if isinstance(attribute, Sensitive) and attribute.families
     ]
+    if policy.returning is not None:
+        asked.append(policy.returning.in_words)
     asked += [f"shield {shield.in_words}" for shield in policy.shields]
     return tuple(asked)

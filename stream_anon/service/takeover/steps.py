@@ -23,6 +23,7 @@ from stream_anon.ports import (
     TopicIds,
     newest_revision,
 )
+from stream_anon.ports.release_history import ReleaseHistory
 from stream_anon.service.takeover.continuing import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
 from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, TakenOver
@@ -30,7 +31,7 @@ from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows,
 ANSWER_WITHIN = 60.0  # seconds for each step that asks the brokers
 
 
-async def take_over(  # noqa: PLR0915 - the steps stand in one function
+async def take_over(  # noqa: PLR0913, PLR0915, PLR0917 - the steps stand in one function
     source: Source,
     sink: Sink,
     ledger: ReleaseLedger,
@@ -38,6 +39,7 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
     beginnings: Beginnings,
     at: At,
     revision: int = 0,
+    history: ReleaseHistory | None = None,
 ) -> TakenOver:
     """Open the partitions that the group assigned, each at the one offset that neither loses nor repeats a record.
 
@@ -47,6 +49,8 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
         Where partitions begin if nothing of them was ever released.
     revision
         `privacy.revision`. If the output has been published under a higher one, no partition is opened.
+    history
+        Who was released before; None where nobody counts.
 
     Raises
     ------
@@ -88,8 +92,9 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
         beginnings.keep(number for place, number in places.items() if place[0] not in anew)
         untouched = frozenset(number for number, verdict in judged.items() if verdict is None)
         first = await _first_offsets(source, sink, untouched, beginnings, membership)
-    # Rows stay where the stable offset is still the one where the open window began, in the same topic.
-    async with steps.step(5, "decide which rows stay"):
+    # Rows stay where the stable offset is still the one where the open window began, in the same topic. What the
+    # ledger has told above is out, and so is what was noted with it of the people who were released.
+    async with steps.step(5, "decide which rows stay, and read who was released of the others"):
         starts, stopped = _starts(judged, first)
         kept = frozenset(
             n
@@ -97,6 +102,8 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
             if n in rows.sources and begin.offset == rows.started_at(n) and source.place(n)[0] not in anew
         )
         opened = {n: rows.position(n) if n in kept else begin.offset for n, begin in starts.items()}
+        anew_opened = [source.place(n) for n in opened.keys() - kept]
+        released = {} if history is None else await history.of(anew_opened)
     # What was fetched before is thrown away.
     async with steps.step(6, "seek"):
         if source.marks != marks:
@@ -113,7 +120,7 @@ async def take_over(  # noqa: PLR0915 - the steps stand in one function
         read_again = sum(max(rows.position(n) - opened[n], 0) for n in leaving if n in opened)
         dropped = rows.revoke(leaving)
         for number in opened.keys() - kept:
-            rows.open(number, opened[number])
+            rows.open(number, opened[number], released.get(source.place(number), ()))
         source.resume(opened.keys())
         beginnings.topic_ids = topics.ids
     return TakenOver(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from stream_anon.errors import BrokerError
+from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.ports import (
     Membership,
     Place,
@@ -35,8 +36,8 @@ class OpenRows(Protocol):
         """Close sources; return how many rows left the open window."""
         ...
 
-    def open(self, source: int, offset: int) -> None:
-        """Take records of a source from `offset` on."""
+    def open(self, source: int, offset: int, history: Sequence[ReleasedPeople] = ()) -> None:
+        """Take records of a source from `offset` on; `history` is who of it was released before."""
         ...
 
 

@@ -15,10 +15,9 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
-from stream_anon.adapters.kafka.topics.requirements import create_ledger
+from stream_anon.adapters.kafka.topics.creation import create_ledger, create_returns
 from stream_anon.adapters.kafka.writing.at_least_once_producer import AtLeastOnceProducer
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
-from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
 from stream_anon.adapters.kafka.writing.transactional_producer import SETTLE, TransactionalProducer
 from stream_anon.adapters.processor import throttled_seconds
 from stream_anon.audit.formats.decoding import of_policy
@@ -45,13 +44,21 @@ from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.closing.studies import Studies
 from stream_anon.service.closing.writer import Writer
 from stream_anon.service.components import Components, OperatorChoices
-from stream_anon.service.events import Listener, OrderAdopted, ReadingSlowly, SchemaSeen, SchemasUnknown, Throttle
+from stream_anon.service.events import (
+    CountsBegun,
+    Listener,
+    OrderAdopted,
+    ReadingSlowly,
+    SchemaSeen,
+    SchemasUnknown,
+    Throttle,
+)
 from stream_anon.service.fault_points import fault_at
 from stream_anon.service.retrying import Reachability
-from stream_anon.service.shadow import Beside
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
 from stream_anon.service.wiring.clients import connection_of, formats_of, outputs_of, topics_of
+from stream_anon.service.wiring.counting import Counting, counting_of
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
@@ -102,13 +109,17 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
             if permit.last is not None:
                 worker.learn_from(permit.last)
             permitted = True
-        made = exactly_once and await create_ledger(connection, topics_of(kafka))
+        topics = topics_of(kafka, settings.privacy.returning)
+        made = exactly_once and await create_ledger(connection, topics)
+        if topics.returns is not None and await create_returns(connection, topics):
+            tell(CountsBegun(topics.returns))
         return kafka.ledger if made else None
 
     worker = assemble(
         settings,
         policy,
-        source=source or _source(kafka, connection, formats, sharing),
+        counting=counting_of(settings, connection, clock.wall),
+        source=source or source_of(kafka, connection, formats, sharing),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
         clock=clock,
@@ -123,44 +134,10 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     return worker
 
 
-def build_shadow(
-    settings: Settings,
-    policy: Policy,
-    clock: Clock,
-    tell: Listener,
-    stop: asyncio.Event,
-    beside: Beside,
-) -> Worker:
-    """Return a worker that publishes nothing: without transactions and ledger, and with a group of its own."""
-    kafka = kafka_of(settings)
-    formats = formats_of(kafka)
-    connection = replace(connection_of(kafka), checked=True, group=beside.group)
-    outputs, ledger = outputs_of(kafka), NoLedger()
-    producer = ShadowProducer(connection, kafka.certificates, outputs, beside.keep)
-    busy, packed = BusyTime(clock), kafka.assignment == "packed"
-
-    async def prepare() -> None:
-        """Do nothing: a shadow promises nothing, so there is no earlier policy to compare with."""
-
-    return assemble(
-        settings,
-        policy,
-        source=_source(kafka, connection, formats, Sharing(lambda: busy.seconds, packed=packed)),
-        sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs),
-        ledger=ledger,
-        clock=clock,
-        tell=tell,
-        stop=stop,
-        at=fault_at(kafka.fault),
-        prepare=prepare,
-        delivery="file",
-        formats=replace(formats, number=0),  # it admits what a service does, and registers nothing
-        throttled=lambda: connection.throttling.seconds,
-        busy=busy,
-    )
-
-
-def _source(kafka: KafkaSettings, connection: Connection, formats: RecordFormats, sharing: Sharing) -> KafkaSource:
+def source_of(
+    kafka: KafkaSettings, connection: Connection, formats: RecordFormats, sharing: Sharing
+) -> KafkaSource:
+    """Return what reads the input as a member of the group."""
     return KafkaSource(
         connection,
         kafka.inputs,
@@ -188,17 +165,20 @@ def assemble(  # noqa: PLR0913 - a part an argument
     formats: RecordFormats | None = None,
     busy: BusyTime | None = None,
     workers: int = 1,
+    counting: Counting | None = None,
 ) -> Worker:
     """Return a worker between a source and a sink of any kind.
 
     Records are read and written in `formats`, or else in those of the settings. Certificates name `delivery`, or
     else that of the settings. `throttled` returns for how many seconds brokers have held the clients back. `busy`
-    adds up for how long the worker is busy.
+    adds up for how long the worker is busy. Without `counting`, nobody counts how often people are released.
 
     Age limits, engines without a seed, shuffles, batch ids, output partitions and the noise on what windows leak
     draw from the operating system's entropy. With a key of draws, engines, shuffles and output partitions follow
     from it and from a window's records.
     """
+    if counting is None:
+        policy.refuse_returns()
     kafka = kafka_of(settings)
     formats = formats_of(kafka) if formats is None else formats
     codec = topic_codec(
@@ -227,6 +207,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         if key is not None
         else partitioners(policy, draws=draws, background=Studies(clock), adopted=adopted),
         size=lambda: None if size is None else size.in_use,
+        returns=None if counting is None else counting.returns,
     )
     settle_within = SETTLE * kafka.transaction_timeout
     memory = _memory(settings.window, workers)
@@ -234,7 +215,13 @@ def assemble(  # noqa: PLR0913 - a part an argument
     closing_steps = ClosingSteps(
         drawn=_drawn_anew if key is None else _keyed(policy, key),
         closer=Closer(policy, clock.monotonic),
-        writer=Writer(policy, codec, delivery or kafka.delivery, kafka.accept_risks),
+        writer=Writer(
+            policy,
+            codec,
+            delivery or kafka.delivery,
+            kafka.accept_risks,
+            None if counting is None else counting.topic,
+        ),
         sink=sink,
         ledger=ledger,
         clock=clock,
@@ -247,6 +234,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         busy=busy,
         settle_within=settle_within,
         too_slow=bounding.too_slow,
+        settled=(lambda *_: None) if counting is None else counting.returns.settle,
     )
     parts = Components(
         policy=policy,
@@ -275,6 +263,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         ),
         busy=busy,
         bounding=bounding,
+        history=None if counting is None else counting.history,
     )
     return Worker(parts, stop)
 

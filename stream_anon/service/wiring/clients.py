@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.client.security import Security
 from stream_anon.adapters.kafka.topics.descriptions import Topics
@@ -9,6 +11,7 @@ from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.formats.codecs import RecordFormats
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
 from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.privacy import ReturningSettings
 
 
 def connection_of(kafka: KafkaSettings) -> Connection:
@@ -45,9 +48,10 @@ def connection_of(kafka: KafkaSettings) -> Connection:
     )
 
 
-def topics_of(kafka: KafkaSettings) -> Topics:
-    """Return the topics of a service."""
-    return Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
+def topics_of(kafka: KafkaSettings, returning: ReturningSettings | None = None) -> Topics:
+    """Return the topics of a service; with `returning` the one that counts releases is among them."""
+    topics = Topics(kafka.inputs, kafka.output, kafka.certificates, kafka.dead_letters, kafka.ledger)
+    return topics if returning is None else replace(topics, returns=kafka.returns, period=returning.period)
 
 
 def outputs_of(kafka: KafkaSettings) -> tuple[str, str, str]:

@@ -27,12 +27,13 @@ from stream_anon.service.retrying import unless_stopped
 from stream_anon.service.shadow import Beside, Shadow
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.status_board import StatusBoard
-from stream_anon.service.wiring.building import build_shadow, build_worker
+from stream_anon.service.wiring.building import build_worker
 from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.service.wiring.leaving import stop_at_signals
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.permit import AskPermit
+from stream_anon.service.wiring.shadowing import build_shadow
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
 from stream_anon.settings.draws_key import draws_key_of

@@ -12,8 +12,9 @@ from aiokafka import AIOKafkaProducer
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.adapters.kafka.topics.creation import create_ledger
 from stream_anon.adapters.kafka.topics.descriptions import Topics
-from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, create_ledger, examine
+from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, examine
 from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Polled

@@ -21,6 +21,8 @@ from tests.support.storm.storm import Storm
 SHORT = 5
 LONG = int(os.environ.get("STREAM_ANON_STORM_FAULTS", "40"))
 AVRO = int(os.environ.get("STREAM_ANON_STORM_AVRO_FAULTS", "20"))
+RETURNS = int(os.environ.get("STREAM_ANON_STORM_RETURNS_FAULTS", "15"))
+MOST = 5  # releases of one person
 SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -43,6 +45,21 @@ async def test_a_storm_loses_repeats_and_exposes_no_record(
     assert not report.failures, figures
     assert report.faults.total() >= faults // 2, f"too slow a machine for a storm: {figures}"
     assert report.verdict.released > 0.8 * (report.verdict.accepted - report.verdict.gone), figures
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600 + 20 * RETURNS)
+async def test_a_storm_loses_and_doubles_no_count_of_who_was_released(unique: str, tmp_path: Path) -> None:
+    missing = missing_parts()
+    if missing:
+        pytest.skip(missing)
+    async with stage_behind_lines(tmp_path / "storm", unique) as (stage, lines):
+        report = await Storm(stage, lines, SEED, most=MOST).run(RETURNS, 150 + 12.0 * RETURNS)
+    figures = report.figures()
+    assert report.verdict.clean, figures
+    assert not report.failures, figures
+    assert report.faults.total() >= RETURNS // 2, f"too slow a machine for a storm: {figures}"
+    assert report.verdict.notes["people released as often as allowed"] > 1000, figures
 
 
 @pytest.mark.soak

@@ -24,13 +24,15 @@ _IN_A_BATCH = 5
 class Crowd:
     """A producer of numbered records; `people` gives the person of each.
 
-    A record is sent once and never again: whether it was taken is for the input topic to say.
+    With `by_person` records are keyed by person; odd batches all go to one partition. A record is sent once and
+    never again: whether it was taken is for the input topic to say.
     """
 
-    def __init__(self, stage: Stage, seed: int, rate: float) -> None:
+    def __init__(self, stage: Stage, seed: int, rate: float, *, by_person: bool = False) -> None:
         self._stage = stage
         self._draws = np.random.default_rng([seed, 1])
         self._rate = rate
+        self._by_person = by_person
         self.partitions = PARTITIONS
         self.people: list[int] = []  # by serial number
         self.acknowledged: set[int] = set()
@@ -89,6 +91,8 @@ class Crowd:
         for serial in range(first, first + count):
             value = self._record(serial)
             partition = int(self._draws.integers(self.partitions))
+            if self._by_person:
+                partition = self.people[serial] % self.partitions
             waiting.append(asyncio.ensure_future(self._one(producer, value, partition)))
         done, late = await asyncio.wait(waiting, timeout=_SEND_WITHIN)
         for task in late:

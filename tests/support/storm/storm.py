@@ -22,6 +22,7 @@ from tests.support.storm.line import Line
 from tests.support.storm.offsets import ledger_of
 from tests.support.storm.operator import Operator
 from tests.support.storm.report import Report
+from tests.support.storm.returns import bounded, check_returns
 from tests.support.storm.team import SESSION, Member, Team
 from tests.support.storm.verdict import Verdict, judge, read_topics
 from tests.support.storm.weather import CHANGES, Change
@@ -48,6 +49,8 @@ class Storm:
         Is killed and started again too, where the stage has one.
     packed
         Whether one worker reads all partitions and the others stand by, or all read some.
+    most
+        How often one person may be released; None without a bound. Then records are keyed by person.
     """
 
     stage: Stage
@@ -57,14 +60,17 @@ class Storm:
     say: Callable[[str], None] = lambda _: None
     registry: Apicurio | None = None
     packed: bool = True
+    most: int | None = None
     faults: Counter[str] = field(default_factory=Counter)
     missed: int = 0
 
     def __post_init__(self) -> None:
         self._draws = np.random.default_rng([self.seed, 0])
         draws = np.random.default_rng([self.seed, 2])
+        if self.most is not None:
+            self.stage = bounded(self.stage, self.most)
         self.team = Team(self.stage, self.lines, draws, packed=self.packed)
-        self.crowd = Crowd(self.stage, self.seed, self.rate)
+        self.crowd = Crowd(self.stage, self.seed, self.rate, by_person=self.most is not None)
         self.operator = Operator(self.stage, self.team, self.crowd, self._draws, WORKERS, self._heal)
         self._healing: set[asyncio.Task[None]] = set()
         self._begun = time.monotonic()
@@ -285,4 +291,8 @@ class Storm:
             self.team.failures.append(f"not all records were accounted for after {_CALM_WITHIN:g} s of calm")
         await self.team.rest()
         topics = await read_topics(self.stage, self.operator.lives)
-        return judge(topics, self.crowd.people, self.crowd.acknowledged, policy, self.operator.asked)
+        verdict = judge(topics, self.crowd.people, self.crowd.acknowledged, policy, self.operator.asked)
+        if self.most is not None:
+            entries = await self.stage.kafka.read_to_end(f"{self.stage.output}.returns", within=120.0)
+            check_returns(verdict, topics, entries, self.crowd.people, self.most)
+        return verdict

@@ -60,6 +60,10 @@ def _dose(**closeness: Any) -> Changes:
     return {"privacy/sensitive/dose": {"t_closeness": closeness}}
 
 
+def _returning(most: int, period: str) -> Changes:
+    return {"privacy/returning": {"most": most, "period": period, "key_file": "returns.key"}}
+
+
 def _age(**grid: Any) -> Changes:
     return {AGE: {"min": 0, "max": 99, **grid}}
 
@@ -99,6 +103,8 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
         _families(["flu", "stroke"], ["cold", None]),
         "privacy.sensitive.illness.families",
     ),
+    "privacy.returning.most": (_returning(9, "30d"), _returning(10, "30d"), "privacy.returning.most"),
+    "privacy.returning.period": (_returning(9, "30d"), _returning(9, "29d"), "privacy.returning.period"),
     "privacy.extra_levels": ({"privacy/extra_levels": 1}, {}, "privacy.extra_levels"),
     "privacy.shields.*.attributes": (
         {"privacy/shields": [{"attributes": ["age", "zip"], "k": 9}]},
@@ -219,6 +225,7 @@ NO_PROMISE = {
     "kafka.certificates": "where the policy before is read: a new topic has nothing to compare with",
     "kafka.dead_letters": PLACES,
     "kafka.ledger": PLACES,
+    "kafka.returns": PLACES,
     "kafka.start": "which records are read",
     "kafka.envelope": "what stands around a record; fields are named within it",
     "kafka.updates": "which records are read",
@@ -240,6 +247,7 @@ NO_PROMISE = {
     "privacy.sensitive.*.invariant": "the least size of `families`, which are compared themselves",
     "privacy.max_suppressed": "how much may be missing, not how safe what is published is",
     "privacy.above_max_suppressed": "whether what is safe is published too where much is missing",
+    "privacy.returning.key_file": "where a secret lies; counts by another one begin anew, and a worker says so",
     "privacy.revision": "orders policies",
     "privacy.accept_weaker": "the answer to this comparison",
     "window.max_memory": "when windows close; smaller ones are compared by what may close them, `max_records`",

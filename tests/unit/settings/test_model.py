@@ -52,6 +52,41 @@ def test_change_events_are_refused_where_each_record_counts_as_a_person(
         assert parse_settings(document | {"kafka": bare, "privacy": {"k": 5, "individual": individual}})
 
 
+RETURNING = {"privacy": {"k": 5, "individual": "name", "returning": {"most": 3, "period": "30d", "key_file": "k"}}}
+
+
+@pytest.mark.parametrize(
+    ("kafka", "words"),
+    [
+        ({"delivery": "at-least-once"}, "needs kafka.delivery: exactly-once"),
+        ({"input": ["a", "b"]}, "needs one topic as kafka.input"),
+        ({"input": {"pattern": "a.*"}}, "needs one topic as kafka.input"),
+    ],
+)
+def test_releases_are_counted_exactly_once_and_of_one_topic(
+    document: dict[str, Any], kafka: dict[str, Any], words: str
+) -> None:
+    error = _refused(document | {"kafka": _with_input("i")["kafka"] | kafka} | RETURNING)
+    assert words in error.message
+    settings = parse_settings(document | _with_input(["i"]) | RETURNING)
+    assert settings.kafka is not None
+    assert settings.privacy.returning is not None
+    assert (settings.privacy.returning.period, settings.kafka.returns) == (30 * 86_400.0, "o.returns")
+
+
+def test_the_key_of_returns_lies_beside_its_settings_and_is_not_that_of_digests(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(json.dumps(document | RETURNING))
+    returning = load_settings(path).privacy.returning
+    assert returning is not None
+    assert returning.key_file == str(tmp_path / "k")
+    path.write_text(json.dumps(document | RETURNING | {"output": {"digest_key_file": "./k"}}))
+    with pytest.raises(SettingsError, match="could look people up"):
+        load_settings(path)
+
+
 def test_an_event_that_may_be_sent_again_is_no_person(document: dict[str, Any]) -> None:
     kafka = _with_input("i")["kafka"] | {"envelope": "cloudevents"}
     error = _refused(document | {"kafka": kafka, "privacy": {"k": 5, "individual": "every-record"}})
@@ -132,15 +167,15 @@ def test_durations_are_read_with_their_unit(document: dict[str, Any], given: obj
         pytest.param(
             {"kafka": {"bootstrap_servers": "b", "group": "g", "input": "t", "output": "t"}},
             "kafka",
-            "five different topics",
+            "different topics",
             id="output is input",
         ),
         *(
             pytest.param(_with_brokers(given), "kafka.bootstrap_servers", "HOST:PORT", id=f"brokers {given}")
             for given in ("b:abc", "b:", "[::1", ":9092", ",", "b:0", "b:65536", "kafka://b:9092", "a:1,b c:2")
         ),
-        pytest.param(_with_input(["a", "o"]), "kafka", "five different topics", id="output in a list"),
-        pytest.param(_with_input(["a", "a"]), "kafka", "five different topics", id="input twice"),
+        pytest.param(_with_input(["a", "o"]), "kafka", "different topics", id="output in a list"),
+        pytest.param(_with_input(["a", "a"]), "kafka", "different topics", id="input twice"),
         pytest.param(_with_input([]), "kafka.input", "at least 1", id="no input"),
         pytest.param(_with_input(""), "kafka.input", "at least 1", id="empty input"),
         pytest.param(_with_input({"patern": "x"}), "kafka.input.patern", "pattern", id="pattern misspelt"),

@@ -113,14 +113,20 @@ class TopicConsumer(ABC, Generic[_Part]):
     async def poll(self) -> Mapping[TopicPartition, _Part]:
         """Wait a moment for records, and return what there is of each partition."""
 
-    async def at_the_ends(self) -> bool:
+    async def at_the_ends(self, *, hidden: bool = False) -> bool:
         """Return whether every partition was read to the end that its first fetch told.
 
         Asked for the end, some brokers answer with the start of the last batch; fetches tell the true one.
+
+        Parameters
+        ----------
+        hidden
+            Whether it is the end of what open transactions hide as well: then they must have ended.
         """
+        told = self._consumer.highwater if hidden else self._consumer.last_stable_offset
         for place in self._places:
             if place not in self._ends:
-                end = self._consumer.last_stable_offset(place)
+                end = told(place)
                 if end is None or end < 0:
                     return False
                 self._ends[place] = end

@@ -19,13 +19,32 @@ _REASONS = {3: ABSENT, 29: MAY_NOT}
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The topics of a service."""
+    """The topics of a service.
+
+    Parameters
+    ----------
+    returns, period
+        Where releases of people are counted, and for how many seconds each; None where nobody counts.
+    """
 
     input: InputTopics
     output: str
     certificates: str
     dead_letters: str
     ledger: str
+    returns: str | None = None
+    period: float = 0.0
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Return the topics that the service writes to, of an exactly-once one."""
+        written = self.output, self.certificates, self.dead_letters, self.ledger
+        return written if self.returns is None else (*written, self.returns)
+
+    @property
+    def returns_kept(self) -> int:
+        """Return for how many milliseconds entries on returns must be kept: a period, and a day of late clocks."""
+        return int(1000 * (self.period + 86_400))
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Acl:
 def least_privileges(
     group: str, topics: Topics, inputs: Sequence[str], *, exactly_once: bool = True
 ) -> tuple[Acl, ...]:
-    """Return all that a service needs to run, and nothing else. CREATE only matters while the ledger is missing.
+    """Return all that a service needs to run, and nothing else. CREATE only matters while a topic is missing.
 
     Parameters
     ----------
@@ -91,6 +91,9 @@ def least_privileges(
     needed.append(Acl(topic, topics.certificates, Operation.READ))  # what was promised before
     if exactly_once:
         needed += [Acl(topic, topics.ledger, each) for each in (Operation.READ, Operation.WRITE, Operation.CREATE)]
+        if topics.returns is not None:
+            counted = (Operation.READ, Operation.WRITE, Operation.CREATE)
+            needed += [Acl(topic, topics.returns, each) for each in counted]
         needed.append(Acl(Resource.TRANSACTIONAL_ID, f"{group}-", Operation.WRITE, Pattern.PREFIXED))
     return tuple(needed)
 

@@ -55,7 +55,7 @@ class TopicPlan:
     @property
     def made_by_run(self) -> bool:
         """Return whether the first run creates it."""
-        return self.purpose == "ledger"
+        return self.purpose in ("ledger", "returns")
 
     @property
     def lacks_partitions(self) -> bool:
@@ -126,7 +126,9 @@ def counted(partitions: int) -> str:
 
 
 def _suffices(key: str, have: str, wanted: str) -> bool:
-    if key in ("min.insync.replicas", "max.message.bytes"):
+    if key == "retention.ms" and int(have) < 0:  # for ever
+        return True
+    if key in ("min.insync.replicas", "max.message.bytes", "retention.ms"):
         return int(have) >= int(wanted)
     return have == wanted
 
@@ -159,8 +161,7 @@ def plans(
         Of input and output. If not given, an input that exists keeps its own, and the output gets as many as the
         input with the most of them.
     """
-    own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
-    inputs = {name: each for name, each in found.items() if name not in own}
+    inputs = {name: each for name, each in found.items() if name not in topics.own}
     there = {name: each.partitions for name, each in inputs.items() if isinstance(each, Described)}
     count = partitions or max(there.values(), default=INPUT_PARTITIONS)
     replicas = min(REPLICAS, brokers)
@@ -195,6 +196,16 @@ def plans(
     if ledger:
         compacted = {"cleanup.policy": "compact", **safe}
         rows.append((topics.ledger, "ledger", 1, compacted, "never delete it; the first run creates it"))
+    if ledger and topics.returns is not None:
+        rows.append(
+            (
+                topics.returns,
+                "returns",
+                max(there.values(), default=count),
+                {**kept, "retention.ms": str(topics.returns_kept)},
+                "never delete it, and let nobody else read it; the first run creates it",
+            )
+        )
     return [
         TopicPlan(name, purpose, number, replicas, settings, advice, found[name])
         for name, purpose, number, settings, advice in rows

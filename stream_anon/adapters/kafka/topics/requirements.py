@@ -1,18 +1,17 @@
-"""What the topics must be like, and the creation of a missing ledger. Findings are values."""
+"""What the topics must be like. Findings are values."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.sent_once import EPOCHS, FEATURE, transaction_level
+from stream_anon.adapters.kafka.topics.creation import COMPACT, expires, forgets
 from stream_anon.adapters.kafka.topics.descriptions import (
     ABSENT,
     MAY_NOT,
@@ -26,12 +25,10 @@ from stream_anon.adapters.kafka.topics.descriptions import (
 from stream_anon.adapters.kafka.topics.plans import TopicPlan, looked_into, plans
 from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.conditions import Condition
-from stream_anon.errors import TopicError
 
 _PURPOSE = "admin"
 _INTERNAL = ("__consumer_offsets", "__transaction_state")
 _TXN_OFFSET_COMMIT = 28
-_COMPACT = "compact"  # and nothing else: with `compact,delete` entries expire
 _APPEND_TIME = "LogAppendTime"
 
 
@@ -91,7 +88,7 @@ async def examine(
         findings = await _version(admin, Tools.of(connection)) if transactions else []
         inputs = await inputs_of(admin, topics)
         names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
-        names += [topics.ledger, *_INTERNAL] if transactions else []
+        names += [*topics.own[len(names) - len(inputs) :], *_INTERNAL] if transactions else []
         described = await describe(admin, names)
         brokers = len((await admin.describe_cluster())["brokers"])
     planned = plans(
@@ -136,52 +133,6 @@ async def largest_batches(connection: Connection, names: Collection[str]) -> dic
     return {name: most for name, own in settings.items() if (most := largest_batch(own)) is not None}
 
 
-async def create_ledger(connection: Connection, topics: Topics) -> bool:
-    """Create the ledger if it is missing, with the replicas of the output; return whether this created it.
-
-    Raises
-    ------
-    TopicError
-        If the output is missing too, or the ledger cannot be created, or is not compacted.
-    BrokerError
-        If no broker answers.
-    """
-    async with administering(connection, _PURPOSE, "creating the ledger") as admin:
-        return await _create_ledger(admin, topics, Tools.of(connection))
-
-
-async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics, tools: Tools) -> bool:
-    found = await describe(admin, [topics.ledger, topics.output])
-    ledger, output = found[topics.ledger], found[topics.output]
-    if isinstance(ledger, Described):
-        policy = ledger.settings.get("cleanup.policy", _COMPACT)
-        if policy != _COMPACT:
-            command = tools.change(topics.ledger, {"cleanup.policy": _COMPACT})
-            raise TopicError(f"{topics.ledger}: {_must_be_compact(policy)}: {command}")
-        return False
-    if not isinstance(output, Described):
-        raise TopicError(f"{topics.output}: {output}")
-    settings = {"cleanup.policy": "compact", "unclean.leader.election.enable": "false"}
-    if output.replicas >= 3:
-        settings["min.insync.replicas"] = "2"
-    new = NewTopic(topics.ledger, 1, output.replicas, topic_configs=settings)
-    answer = await admin.create_topics([new])
-    code = answer.topic_errors[0][1]
-    if code == TopicAlreadyExistsError.errno:
-        await asyncio.sleep(0.1)  # somebody made it meanwhile, perhaps by asking for it: it may not be compacted
-        return await _create_ledger(admin, topics, tools)
-    if code != 0:
-        raise TopicError(f"{topics.ledger}: cannot be created ({for_code(code).__name__})")
-    return True
-
-
-def _must_be_compact(policy: str) -> str:
-    return (
-        f"cleanup.policy is {policy} and must be compact, without delete: entries that expire protect nothing, and "
-        "records are released twice"
-    )
-
-
 async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, Described | str]]:
     """Return the number of brokers, and the inputs and own topics of a service or why one cannot be described.
 
@@ -192,8 +143,7 @@ async def look(connection: Connection, topics: Topics) -> tuple[int, dict[str, D
     """
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
         brokers = len((await admin.describe_cluster())["brokers"])
-        own = (topics.output, topics.certificates, topics.dead_letters, topics.ledger)
-        return brokers, await describe(admin, [*await inputs_of(admin, topics), *own])
+        return brokers, await describe(admin, [*await inputs_of(admin, topics), *topics.own])
 
 
 async def inputs_there(connection: Connection, topics: Topics) -> list[str]:
@@ -207,30 +157,6 @@ async def inputs_there(connection: Connection, topics: Topics) -> list[str]:
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
         described = await describe(admin, await inputs_of(admin, topics))
     return [name for name, topic in described.items() if isinstance(topic, Described)]
-
-
-async def create(connection: Connection, wanted: Sequence[NewTopic]) -> Mapping[str, Described | str]:
-    """Create topics, wait until they can be seen, and return what the brokers say of them then.
-
-    One that somebody else creates meanwhile is left as it is.
-
-    Raises
-    ------
-    TopicError
-        If one cannot be created; those before it have been.
-    BrokerError
-        If no broker answers.
-    """
-    async with administering(connection, _PURPOSE, "creating topics") as admin:
-        answers = [(await admin.create_topics([new])).topic_errors[0] for new in wanted]
-        made = [name for name, code, *_ in answers if code in (0, TopicAlreadyExistsError.errno)]
-        # Another broker may not have heard of the topic yet, and nothing tells when it has.
-        while ABSENT in (found := await describe(admin, made)).values():  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-    for name, code, *_ in answers:
-        if name not in made:
-            raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
-    return found
 
 
 async def _version(admin: AIOKafkaAdminClient, tools: Tools) -> list[TopicFinding]:
@@ -266,7 +192,7 @@ def _judge(
     if not isinstance(topic, Described):
         if name in _INTERNAL and topic == ABSENT:
             return []  # made on first use
-        if name == topics.ledger and topic == ABSENT:
+        if name in (topics.ledger, topics.returns) and topic == ABSENT:
             return [TopicFinding(name, TopicSeverity.OK, "does not exist yet: a run creates it")]
         if name in _INTERNAL and topic == MAY_NOT:
             return [
@@ -279,9 +205,11 @@ def _judge(
         text = "its settings may not be seen by this user (DESCRIBE_CONFIGS): they are not judged"
         findings.append(TopicFinding(name, TopicSeverity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
-    if name == topics.ledger and policy not in ("", _COMPACT):
-        findings.append(TopicFinding(name, TopicSeverity.ERROR, _must_be_compact(policy), Condition.LEDGER_CLEANUP))
-    if name not in (topics.ledger, *_INTERNAL) and "compact" in policy:
+    if name == topics.ledger and policy not in ("", COMPACT):
+        findings.append(TopicFinding(name, TopicSeverity.ERROR, expires(policy), Condition.LEDGER_CLEANUP))
+    if name == topics.returns and (text := forgets(topic, topics)):
+        findings.append(TopicFinding(name, TopicSeverity.ERROR, text, Condition.LEDGER_CLEANUP))
+    if name not in (topics.ledger, topics.returns, *_INTERNAL) and "compact" in policy:
         text = "cleanup.policy must not be compact: records have no key"
         severity = TopicSeverity.WARNING if topics.input.holds(name) else TopicSeverity.ERROR
         findings.append(TopicFinding(name, severity, text, Condition.OUTPUT_CLEANUP))

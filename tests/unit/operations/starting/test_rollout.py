@@ -417,7 +417,7 @@ async def _started(policy: Policy, parts: Sequence[bytes], monkeypatch: pytest.M
     for module in (rollout, conditions):
         monkeypatch.setattr(module, "NEWEST", (2, 4, None))
     given = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
-    accepting = SimpleNamespace(accept_weaker=policy.digest)
+    accepting = SimpleNamespace(accept_weaker=policy.digest, returning=None)
     settings: Any = SimpleNamespace(kafka=KafkaSettings.model_validate(given), privacy=accepting)
     await permit_of(Connection("127.0.0.1:9", "g"), settings, policy)
     return reads, bool(looks)

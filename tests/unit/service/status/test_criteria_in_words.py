@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.attributes import Identifier
+from stream_anon.microdata.bounds import ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.settings.policy_file import load_policy
@@ -36,3 +37,6 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
     families = replace(policy.attribute("diagnosis"), families=(("a", "b", None), ("c", "d")))
     declared = replace(policy, attributes=(policy.attribute("age"), families))
     assert in_words(declared)[2:] == ("diagnosis: families of 2 values or more",)
+    bounded = replace(policy, individual="person", attributes=(Identifier("person"), *policy.attributes))
+    bound = ReturnBound(10, 30 * 86_400.0)
+    assert in_words(replace(bounded, returning=bound))[2:] == ("one person at most 10 times in 30 days",)

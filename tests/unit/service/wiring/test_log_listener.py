@@ -35,6 +35,7 @@ FIELDS = {
     "schema-unknown": "schemas others unasked",
     "schema-changed": "schema readable lacking vanished retyped",
     "ledger-created": "topic",
+    "counts-begun": "topic",
     "order-adopted": "version gain drifted",
     "standing-by": "",
     "packed": "members carriers",

@@ -8,36 +8,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.topics import requirements
-from stream_anon.adapters.kafka.topics.descriptions import ABSENT, Described, Topics
 from stream_anon.adapters.kafka.topics.tools import Tools
-from stream_anon.errors import TopicError
-from stream_anon.ports.input_topics import InputTopics
-
-TOPICS = Topics(InputTopics(("people",)), "out", "out.certificates", "out.dead-letters", "out.ledger")
-OUTPUT = Described("out", 2, 1, {})
-_EXISTS = 36
-
-
-@pytest.mark.parametrize("policy", ["compact", "delete"])
-async def test_a_ledger_that_somebody_else_makes_meanwhile_must_be_compacted_too(
-    policy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A client that asks for it makes one that brokers delete by time."""
-    ledgers = [ABSENT, ABSENT, Described("out.ledger", 1, 1, {"cleanup.policy": policy})]
-
-    async def describe(_admin: Any, _names: Any) -> dict[str, Described | str]:
-        return {"out": OUTPUT, "out.ledger": ledgers.pop(0)}
-
-    async def create_topics(_topics: Any) -> Any:
-        return SimpleNamespace(topic_errors=[("out.ledger", _EXISTS, "")])
-
-    monkeypatch.setattr(requirements, "describe", describe)
-    admin: Any = SimpleNamespace(create_topics=create_topics)
-    if policy == "compact":
-        assert not await requirements._create_ledger(admin, TOPICS, Tools("a:9092")), "it was made by another"
-        return
-    with pytest.raises(TopicError, match=r"must be compact.*kafka-configs\.sh"):
-        await requirements._create_ledger(admin, TOPICS, Tools("a:9092"))
 
 
 @pytest.mark.parametrize(("level", "commands"), [(0, 1), (1, 1), (2, 0)])

@@ -1,6 +1,6 @@
-"""What certificates say of families: how many values the smallest has, and a hash of them all.
+"""What certificates say for people who come back: families of values, and how often one person is released.
 
-The values themselves stand in the policy document; a certificate has one line of them.
+The values of families stand in the policy document; a certificate has how many the smallest has, and a hash of all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,20 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from stream_anon.microdata.bounds import MOST_RETURNS, ReturnBound
 from stream_anon.microdata.domains.families import Family
+
+
+class AskedReturns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many windows at most hold records of one person in a period of so many seconds since the epoch."""
+
+    most: Annotated[int, msgspec.Meta(ge=1, le=MOST_RETURNS)]
+    period: Annotated[float, msgspec.Meta(gt=0)]
+
+    @classmethod
+    def of(cls, bound: ReturnBound) -> AskedReturns:
+        """Return what is said of a bound."""
+        return cls(bound.most, bound.period)
 
 
 class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,7 +16,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import Family
-from stream_anon.microdata.output.stated_families import AskedFamilies
+from stream_anon.microdata.output.stated_returns import AskedFamilies
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Asked
 from stream_anon.privacy.certifying import certificate_parts

@@ -1,0 +1,73 @@
+"""The topic of returns: who was released, one entry a window and input partition.
+
+It has as many partitions as the input: who is released of one partition stands in the one of the same number.
+Entries are part of each window's transaction, so that each release counts once whatever crashes. Nothing is
+compacted: entries are deleted once their period is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from aiokafka import ConsumerRecord
+
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.topic_consumer import RecordConsumer, connected_consumer
+from stream_anon.errors import Cause, TopicError, UnreadableRecords
+from stream_anon.microdata.release import ReleasedPeople
+from stream_anon.ports import Place
+from stream_anon.ports.release_history import released_in
+
+_STALLED = 30.0  # seconds in which no further entry can be read
+
+
+class KafkaReturns:
+    """Reads the topic of returns; see `ports.release_history.ReleaseHistory`.
+
+    Parameters
+    ----------
+    key
+        The name of the key of pseudonyms; entries of another one are passed over.
+    """
+
+    def __init__(self, connection: Connection, topic: str, key: bytes) -> None:
+        self._connection = connection
+        self._topic = topic
+        self._key = key
+
+    async def of(self, places: Collection[Place]) -> Mapping[Place, Sequence[ReleasedPeople]]:
+        """See `ReleaseHistory`. Nothing is remembered between two calls: others may have written meanwhile."""
+        if not places:
+            return {}
+        found: defaultdict[Place, list[ReleasedPeople]] = defaultdict(list)
+        place_of = {partition: (topic, partition) for topic, partition in places}
+        async with connected_consumer(self._connection, [self._topic], "returns") as (consumer, there):
+            wanted = [place for place in there if place.partition in place_of]
+            if len(wanted) < len(place_of):
+                raise TopicError(f"{self._topic}: has fewer partitions than the input, and must have as many")
+            consumer.assign(wanted)
+            reader, now = RecordConsumer(consumer, wanted), asyncio.get_running_loop().time
+            await reader.begin()
+            try:
+                async with asyncio.timeout(_STALLED) as deadline:
+                    while not await reader.at_the_ends(hidden=True):
+                        for place, records in (await reader.poll()).items():
+                            deadline.reschedule(now() + _STALLED)
+                            found[place_of[place.partition]] += self._released(records)
+            except UnreadableRecords as error:
+                raise TopicError(f"{self._topic}: {error}", Cause.UNREADABLE) from None
+            except TimeoutError:
+                text = f"{self._topic}: a transaction that is open there hides who was released"
+                raise TopicError(text, Cause.OPEN_TRANSACTION) from None
+        return found
+
+    def _released(self, records: Sequence[ConsumerRecord]) -> Iterator[ReleasedPeople]:
+        for record in records:
+            try:
+                released = released_in(record.value or b"", self._key)
+            except ValueError as error:  # it is not passed over: it may say that somebody was released
+                raise TopicError(f"{record.topic}-{record.partition}, offset {record.offset}: {error}") from None
+            if released is not None:
+                yield released

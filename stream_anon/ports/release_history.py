@@ -1,0 +1,63 @@
+"""Who was released before, as the service keeps it beside its output, and how an entry of it is written."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from stream_anon.microdata.release import ReleasedPeople
+from stream_anon.ports.place import Place
+
+MOST_TOGETHER = 32_768
+"""People in one entry: 256 KiB."""
+_HEAD = struct.Struct(">B8sq")  # version, name of the key, period
+_VERSION = 1
+
+
+class ReleaseHistory(Protocol):
+    """Who of each input partition was released in the windows that are out."""
+
+    async def of(self, places: Collection[Place]) -> Mapping[Place, Sequence[ReleasedPeople]]:
+        """Return what is known of some partitions, all transactions that are open now included.
+
+        Raises
+        ------
+        BrokerError
+            If it cannot be read to its end; TopicError if somebody else has written there.
+        """
+        ...
+
+
+def entries_of(released: ReleasedPeople, key: bytes) -> Iterator[bytes]:
+    """Yield what is written of the people of one window and one partition.
+
+    Parameters
+    ----------
+    key
+        The name of the key that their pseudonyms follow from; 8 bytes.
+    """
+    for start in range(0, len(released.people), MOST_TOGETHER):
+        part = released.people[start : start + MOST_TOGETHER]
+        yield _HEAD.pack(_VERSION, key, released.period) + part.astype("<i8").tobytes()
+
+
+def released_in(entry: bytes, key: bytes) -> ReleasedPeople | None:
+    """Return who is named in an entry; None if their pseudonyms follow from another key.
+
+    Raises
+    ------
+    ValueError
+        If it is no entry.
+    """
+    people = len(entry) - _HEAD.size
+    if people <= 0 or people % 8 or entry[0] != _VERSION:
+        raise ValueError("is no entry of this version")
+    _, own, period = _HEAD.unpack_from(entry)
+    if period < 0:
+        raise ValueError("names no period")
+    if own != key:
+        return None
+    return ReleasedPeople(period, np.frombuffer(entry, "<i8", offset=_HEAD.size).astype(np.int64))
