@@ -47,6 +47,10 @@ class Storm:
         await driver.worker.connect()
         self.workers.append(driver)
 
+    def send(self, count: int) -> None:
+        self.broker.send(people(count, self.sent), int(self.draws.integers(3)))
+        self.sent += count
+
     def some(self) -> Driver:
         return self.workers[int(self.draws.integers(len(self.workers)))]
 
@@ -60,9 +64,7 @@ class Storm:
         self.clock.advance(float(self.draws.exponential(0.3)))
         match int(self.draws.integers(40)):
             case 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7:
-                count = int(self.draws.integers(1, 12))
-                self.broker.send(people(count, self.sent), int(self.draws.integers(3)))
-                self.sent += count
+                self.send(int(self.draws.integers(1, 12)))
             case 8:
                 self.some().sink.break_at = [str(self.draws.choice([*VERBS, "commit after"]))]
                 self.faults["break"] += 1
@@ -112,6 +114,17 @@ class Storm:
             self.broker.expire()  # it waits for the end of somebody's transaction
             await task
 
+    async def blow(self) -> None:
+        """Begin with a worker of each group, do all steps, let everything come to rest, and end the workers."""
+        for _ in self.groups:
+            await self.add_worker()
+        for _ in range(STEPS):
+            await self.step()
+        await self.calm()
+        for driver in self.workers:
+            driver.stopping.set()
+            await driver.worker.disconnect()
+
     async def calm(self) -> None:
         """Let everything come to rest."""
         self.broker.expire()  # what the dead left open ends with its timeout
@@ -147,14 +160,7 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 async def weather(seed: int, groups: int) -> Storm:
     """Return a storm that is over."""
     storm = Storm(seed, groups)
-    for _ in range(groups):
-        await storm.add_worker()
-    for _ in range(STEPS):
-        await storm.step()
-    await storm.calm()
-    for driver in storm.workers:
-        driver.stopping.set()
-        await driver.worker.disconnect()
+    await storm.blow()
     return storm
 
 

@@ -20,16 +20,31 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
+from stream_anon.engine.returning import Returns, ReturnsKey
+from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.ports import At
+from stream_anon.service.closing.writer import ReturnsTopic
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event
 from stream_anon.service.fault_points import nowhere
 from stream_anon.service.wiring.building import assemble
+from stream_anon.service.wiring.counting import Counting
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.privacy import ReturningSettings
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT
-from tests.support.memory import INPUT, OUTPUTS, MemoryBroker, MemoryLedger, MemorySink, MemorySource
+from tests.support.memory import (
+    INPUT,
+    OUTPUTS,
+    RETURNS,
+    MemoryBroker,
+    MemoryHistory,
+    MemoryLedger,
+    MemorySink,
+    MemorySource,
+)
 
+KEY = ReturnsKey(b"a secret of sixteen bytes or more")
 CITIES = ("Aachen", "Bonn", "Calw", "Dessau")
 _E = TypeVar("_E")
 
@@ -48,7 +63,8 @@ class Driver:
     Parameters
     ----------
     sections
-        Settings by section; the defaults are k = 3, windows of 20 records and 10 seconds.
+        Settings by section; the defaults are k = 3, windows of 20 records and 10 seconds. With `privacy.returning`
+        releases are counted by a key that all drivers share, and people's ids by that of this process.
     """
 
     def __init__(
@@ -92,7 +108,12 @@ class Driver:
             stop=self.stopping,
             at=at,
             prepare=self._prepare,
+            counting=None if settings.privacy.returning is None else self._counting(settings.privacy.returning),
         )
+
+    def _counting(self, bound: ReturningSettings) -> Counting:
+        returns = Returns(ReturnBound(bound.most, bound.period), KEY, self.clock.wall)
+        return Counting(returns, ReturnsTopic(RETURNS, KEY.name), MemoryHistory(self.broker, KEY.name))
 
     async def _prepare(self) -> str | None:
         self.broker.ask()

@@ -27,6 +27,7 @@ from stream_anon.errors import (
     TimeRefused,
     TopicError,
 )
+from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.ports import (
     Chunk,
     DeadClient,
@@ -40,10 +41,12 @@ from stream_anon.ports import (
     Polled,
     TopicIds,
 )
+from stream_anon.ports.release_history import released_in
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
 OUTPUTS = ("out", "out.certificates", "out.dead-letters")
+RETURNS = "out.returns"
 MOST_AHEAD = 3600.0  # seconds, as message.timestamp.after.max.ms unless it is set
 
 
@@ -515,6 +518,23 @@ class MemorySink:
             self.break_at.pop(0)
             self.breaking()
             raise OutcomeUnknown(f"{verb} broke")
+
+
+class MemoryHistory:
+    """Who was released, as the topic of returns tells it; `key` names the key of pseudonyms."""
+
+    def __init__(self, broker: MemoryBroker, key: bytes) -> None:
+        self.broker = broker
+        self.key = key
+
+    async def of(self, places: Collection[Place]) -> Mapping[Place, Sequence[ReleasedPeople]]:
+        self.broker.ask()
+        found: dict[Place, list[ReleasedPeople]] = {place: [] for place in places}
+        for parcel in self.broker.committed:
+            if parcel.topic == RETURNS and (INPUT, parcel.partition) in found:
+                entries = (released_in(value or b"", self.key) for value in parcel.values)
+                found[INPUT, parcel.partition] += filter(None, entries)
+        return found
 
 
 class MemoryLedger:
