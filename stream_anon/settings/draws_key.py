@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.returning import ReturnsKey
+from stream_anon.errors import SettingsError
 from stream_anon.secret_files import read_key
 from stream_anon.settings.model import Settings
 
@@ -19,4 +20,8 @@ def draws_key_of(settings: Settings) -> DrawsKey | None:
 def returns_key_of(settings: Settings) -> ReturnsKey | None:
     """Return the key of counts in the file that settings name; None if nobody counts. See `read_key`."""
     given = settings.privacy.returning
-    return None if given is None else read_key(ReturnsKey, Path(given.key_file))
+    if given is None:
+        return None
+    if given.key_file is None:
+        raise SettingsError(ReturnsKey.setting, "is required for a service: releases are counted under pseudonyms")
+    return read_key(ReturnsKey, Path(given.key_file))

@@ -89,7 +89,7 @@ def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
                 str(path),
             )
         changed["engine"] = settings.engine.model_copy(update={"draws_key_file": str(folder / draws)})
-    if returning is not None:
+    if returning is not None and returning.key_file is not None:
         if digests is not None and (folder / digests).resolve() == (folder / returning.key_file).resolve():
             raise SettingsError(
                 "output.digest_key_file",

@@ -166,9 +166,9 @@ topic `kafka.returns`, in each window's transaction, under pseudonyms that follo
     """Releases of one person in a period."""
     period: Duration = Field(ge=60, le=366 * 86_400)
     """Length of a period, such as 30d."""
-    key_file: Annotated[str, Field(min_length=1)]
-    """A file with a secret of 16 bytes or more, relative to this one, the same for all workers. With another key
-    all counts begin anew."""
+    key_file: Annotated[str, Field(min_length=1)] | None = None
+    """A file with a secret of 16 bytes or more, relative to this one, the same for all workers: run needs it. With
+    another key all counts begin anew."""
 
 
 class PrivacySettings(Section):

@@ -346,6 +346,18 @@ scaleUp:
 {{- if and $v.digestKey.existingSecret (default dict $v.settings.output).digest_key_file }}
 {{- fail "digestKey.existingSecret: not together with settings.output.digest_key_file" }}
 {{- end }}
+{{- $returning := (default dict $effective.privacy).returning }}
+{{- if not $v.existingConfigMap }}
+{{- if and $v.returnsKey.existingSecret (not $returning) }}
+{{- fail "returnsKey.existingSecret: is for a policy with privacy.returning" }}
+{{- end }}
+{{- if and $returning (not $v.returnsKey.existingSecret) (not (default dict $returning).key_file) }}
+{{- fail "returnsKey.existingSecret: privacy.returning needs the Secret with its key" }}
+{{- end }}
+{{- if and $v.returnsKey.existingSecret (default dict $returning).key_file }}
+{{- fail "returnsKey.existingSecret: not together with privacy.returning.key_file" }}
+{{- end }}
+{{- end }}
 {{- $bearer := eq $v.kafkaSecurity.sasl.mechanism "OAUTHBEARER" }}
 {{- $audience := $v.kafkaSecurity.sasl.serviceAccountTokenAudience }}
 {{- $openId := $v.kafkaSecurity.sasl.openId }}

@@ -8,6 +8,7 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.service.wiring.clients import connection_of
+from stream_anon.settings.draws_key import returns_key_of
 from stream_anon.settings.loading import load_settings, parse_settings
 from tests.support.policies import PEOPLE, write_policy
 
@@ -72,6 +73,13 @@ def test_releases_are_counted_exactly_once_and_of_one_topic(
     assert settings.kafka is not None
     assert settings.privacy.returning is not None
     assert (settings.privacy.returning.period, settings.kafka.returns) == (30 * 86_400.0, "o.returns")
+
+
+def test_a_service_that_counts_needs_a_key_and_nothing_else_does(document: dict[str, Any]) -> None:
+    given = {"privacy": {"k": 5, "individual": "name", "returning": {"most": 3, "period": "30d"}}}
+    settings = parse_settings(document | _with_input("i") | given)
+    with pytest.raises(SettingsError, match=r"privacy\.returning\.key_file: is required"):
+        returns_key_of(settings)
 
 
 def test_the_key_of_returns_lies_beside_its_settings_and_is_not_that_of_digests(
