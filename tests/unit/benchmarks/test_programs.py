@@ -36,6 +36,7 @@ from tests.support.data import ROOT, shared_data
         "assignment.py --delay 2 --seconds 8",
         "target.py --rates 500 --seconds 12 --max-delay 3 --target 0.3",
         "whole_tables.py --records 4000 --window 1000",
+        "release_counts.py --people 100000 --read 20000",
         "returns.py --worlds adult --windows 3 --size 300",
     ],
 )
