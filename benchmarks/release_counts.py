@@ -24,7 +24,8 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.returns import KafkaReturns
-from stream_anon.engine.returning import ReleaseCounts, Returns, ReturnsKey
+from stream_anon.engine.release_counts import ReleaseCounts
+from stream_anon.engine.returning import Returns, ReturnsKey
 from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.ports.release_history import entries_of
@@ -62,20 +63,22 @@ def in_memory(people: int) -> dict[str, Any]:
 
 async def reading(kafka: ApacheKafka, people: int) -> dict[str, Any]:
     """Return how long it takes to read the counts of so many people from a topic."""
-    topic, period = "read.out.returns", int(time.time() // PERIOD)
+    topic = "read.out.returns"
     await kafka.create_topic(topic, PARTITIONS)
     async with AIOKafkaProducer(bootstrap_servers=kafka.address) as producer:
         for number, start in enumerate(range(0, people, WINDOW)):
             named = np.sort(KEY.pseudonyms(np.arange(start, min(start + WINDOW, people))))
-            for entry in entries_of(ReleasedPeople(period, named), KEY.name):
+            for entry in entries_of(ReleasedPeople(int(time.time()), named), KEY.name):
                 await producer.send(topic, entry, partition=number % PARTITIONS)
     returns = Returns(ReturnBound(10, PERIOD), KEY, time.time)
+    places = [("read", partition) for partition in range(PARTITIONS)]
     begun = time.perf_counter()
-    history = await KafkaReturns(Connection(kafka.address, "g"), topic, KEY.name).of(
-        [("read", partition) for partition in range(PARTITIONS)]
+    counts = {place: returns.empty() for place in places}
+    await KafkaReturns(Connection(kafka.address, "g"), topic, KEY.name).read(
+        places, lambda place, released: counts[place].take(released)
     )
-    for (_, partition), released in history.items():
-        returns.open(partition, released)
+    for (_, partition), own in counts.items():
+        returns.open(partition, own)
     seconds = time.perf_counter() - begun
     assert returns.people == people, f"{returns.people} of {people} people were read"
     return {"people": people, "seconds_to_read": round(seconds, 2)}

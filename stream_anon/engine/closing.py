@@ -12,6 +12,7 @@ from stream_anon.clustering.partitioning import TOO_HIGH
 from stream_anon.engine.chosen_classes import chosen, no_classes, without
 from stream_anon.engine.dealing import dealt
 from stream_anon.engine.raising import Raised, Raiser
+from stream_anon.engine.returning import counted_release
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
@@ -89,11 +90,15 @@ class Closer:
         too_large
             Asked of each release before it is final.
         """
-        return self._bounded(*self._release(window, shuffle, too_large), shuffle)
+        window, release = self._release(window, shuffle, too_large)
+        release = self._bounded(window, release, shuffle)
+        return replace(release, people=counted_release(window, release)) if window.counted else release
 
     def _bounded(self, window: SealedWindow, release: Release, shuffle: np.random.Generator) -> Release:
         """Return the release, marked or suppressed whole if too many of its records are suppressed."""
-        bound, suppressed = self._policy.max_suppressed, sum(release.suppressed.values())
+        bound = self._policy.max_suppressed
+        # Who has been released often enough is left out on purpose.
+        suppressed = sum(release.suppressed.values()) - release.suppressed.get(Suppression.RETURNING, 0)
         if bound is None or suppressed <= bound.of(release.released + suppressed):
             return release
         if self._policy.above_max_suppressed is AboveMost.SUPPRESS and release.released:
@@ -110,10 +115,9 @@ class Closer:
         self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge
     ) -> tuple[SealedWindow, Release]:
         """Return the window without the rows that are too large, and its release."""
-        n = window.records
         if not self._criteria.in_reach(window.individuals, window.values):
-            nowhere = np.full(n, SUPPRESSED, np.int32)
-            return window, self._assemble(window, nowhere, {Suppression.SHORTFALL: n}, shuffle)
+            nowhere = np.full(window.records, SUPPRESSED, np.int32)
+            return window, self._assemble(window, nowhere, {Suppression.SHORTFALL: window.records}, shuffle)
         # 1. Partition. The answer is not believed, and which of several equal rows stands where was drawn before.
         clusters = self._partitioned(window, shuffle)
         high = int((clusters == TOO_HIGH).sum())

@@ -5,18 +5,18 @@ It reads no clock, does no I/O and knows nothing of Kafka: a source is a small i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.engine.partitioners import partitioners
+from stream_anon.engine.release_counts import SourceCounts
 from stream_anon.engine.returning import Returns
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, Shortfall
-from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.bounds import WindowBound
 from stream_anon.windowing.limits import WindowTimer, takes_more
@@ -86,10 +86,10 @@ class Engine:
 
     # -- sources -------------------------------------------------------------------------------------------
 
-    def open(self, source: int, offset: int, history: Iterable[ReleasedPeople] = ()) -> None:
+    def open(self, source: int, offset: int, counts: SourceCounts | None = None) -> None:
         """Take records of `source` from `offset` on; rows of it that are already held stay.
 
-        `history` is who of it was released before, where returns are counted.
+        `counts` are of who was released of it before, where returns are counted.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Engine:
         self._positions[source] = offset
         self._starts[source] = offset
         if self._returns is not None:
-            self._returns.open(source, history)
+            self._returns.open(source, counts)
 
     def revoke(self, sources: Collection[int]) -> int:
         """Close sources and let their rows leave the open window; return how many records left."""

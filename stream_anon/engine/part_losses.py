@@ -88,6 +88,7 @@ def _part(window: SealedWindow, chosen: NDArray[np.int64]) -> SealedWindow:
         rejects=Rejects.of([]),
         over_limit=0,
         returning=0,
+        counted={},
         individuals=len(people),
         values=tuple(values),
     )

@@ -10,6 +10,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.partitioners import partitioners
+from stream_anon.engine.returning import Returns, ReturnsKey
 from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.columns import Columns, Sets
@@ -18,6 +19,7 @@ from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.criteria import Criteria
 
 _KEY = DrawsKey(bytes(32))  # of made-up windows
+_COUNTED = ReturnsKey(b"of people who are made up")
 
 
 def warm_up(policy: Policy) -> None:
@@ -32,7 +34,8 @@ def warm_up(policy: Policy) -> None:
     crowds = [np.arange(count, dtype=np.int64)] * 2
     if policy.individual != EVERY_RECORD:
         crowds.append(_returning(policy, draws))
-    engine, closer = Engine(policy, draws=draws), Closer(policy)
+    returns = None if policy.returning is None else Returns(policy.returning, _COUNTED, lambda: 0.0)
+    engine, closer = Engine(policy, draws=draws, returns=returns), Closer(policy)
     engine.open(0, 0)
     now = 0.0
     for turn, people in enumerate(crowds):
@@ -51,7 +54,10 @@ def warm_up(policy: Policy) -> None:
         for window in [*sealed, *([rest] if rest else [])]:
             columns = window.columns
             keyed_order(columns.codes, columns.individuals, window.payload, len(policy.passed), _KEY)
-            class_digests(closer.release(window, draws), policy, "", "")
+            release = closer.release(window, draws)
+            class_digests(release, policy, "", "")
+            if returns is not None and release.people is not None:
+                returns.settle(window, release.people)
 
 
 def warm_up_first_half(policy: Policy) -> None:

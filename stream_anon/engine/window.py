@@ -76,9 +76,9 @@ class SealedWindow:
         int32[n], the stretch of each row; int64[n], its offset.
     over_limit, returning
         Records that were left out; see `WindowPart`.
-    people, period, counted
-        Where returns are counted, see `engine.returning`: int64[n], the pseudonym of each row's person; the period
-        in which the window was sealed; the counts that it was added to, by source.
+    people, sealed_at, counted
+        Where returns are counted, see `engine.returning`: int64[n], the pseudonym of each row's person; when the
+        window was sealed, in seconds since the epoch; the counts that it was added to, by source.
     """
 
     policy: Policy
@@ -99,7 +99,7 @@ class SealedWindow:
     closed_at: float
     returning: int = 0
     people: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    period: int = 0
+    sealed_at: int = 0
     counted: Mapping[int, object] = field(default_factory=dict)
 
     @property
@@ -110,7 +110,7 @@ class SealedWindow:
     @property
     def held(self) -> int:
         """Return the bytes of its rows."""
-        return _bytes_of(self.columns, self.payload, self.offsets, self.stretches)
+        return _bytes_of(self.columns, self.payload, self.offsets, self.stretches, self.people)
 
     def turned(self, order: NDArray[np.int64], columns: Columns, partitioner: Partitioner) -> SealedWindow:
         """Return the window with row order[i] in the place of row i.
@@ -228,9 +228,10 @@ class Window:
         Rows over their individual's limit, and of people who were released too often, are counted but need no room:
         one flooding id must not close windows.
         """
+        allowed = None if self._allowed is None else self._allowed(source, batch.individuals)
         while first < len(batch) and (room := self.timer.room(self.admitted, self.held)):
-            stop = min(len(batch), first + room)
-            numbers, returning = self._numbers(source, batch.individuals[first:stop])
+            stop = min(len(batch), first + room) if allowed is None else _stop(allowed, first, room)
+            numbers, returning = self._numbers(batch.individuals[first:stop], allowed, first)
             kept = np.flatnonzero(numbers >= 0)
             over = stop - first - len(kept) - returning
             self.over_limit += over
@@ -269,16 +270,18 @@ class Window:
             first = stop
         return first
 
-    def _numbers(self, source: int, people: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
+    def _numbers(
+        self, people: NDArray[np.int64], allowed: NDArray[np.bool_] | None, first: int
+    ) -> tuple[NDArray[np.int32], int]:
         """Return the number of each person, -1 for a row that is left out, and how many are for too many returns.
 
         Who returned too often is nobody in this window: they get no number.
         """
-        if self._allowed is None or (allowed := self._allowed(source, people)).all():
+        if allowed is None or (own := allowed[first : first + len(people)]).all():
             return self._people.number(people), 0
         numbers = np.full(len(people), -1, np.int32)
-        numbers[allowed] = self._people.number(people[allowed])
-        return numbers, int(np.count_nonzero(~allowed))
+        numbers[own] = self._people.number(people[own])
+        return numbers, int(np.count_nonzero(~own))
 
     def preparation(self, now: float) -> Callable[[], None] | None:
         """Return work that the partitioner could do now, in any thread, while rows arrive; None without any."""
@@ -460,8 +463,9 @@ class Window:
         # Every admitted row is in exactly one chunk, with a payload.
         assert self.admitted == sum(len(chunk.columns) for chunk in self._chunks)  # noqa: S101
         assert all(len(chunk.columns) == len(chunk.payload) for chunk in self._chunks)  # noqa: S101
-        # Every record over its individual's limit is counted in one chunk.
+        # Every record that is left out is counted in one chunk.
         assert self.over_limit == sum(chunk.over_limit for chunk in self._chunks)  # noqa: S101
+        assert self.returning == sum(chunk.returning for chunk in self._chunks)  # noqa: S101
         # Every known individual has a row, within its limit.
         rows = [chunk.columns.individuals for chunk in self._chunks]
         counts = np.bincount(np.concatenate(rows)) if self.admitted else np.empty(0, np.int64)
@@ -486,6 +490,11 @@ class Window:
             bounds = [bound for stretch in lost for bound in stretch]
             assert all(a < b for a, b in pairwise(bounds))  # noqa: S101
         self._partitioner.check_invariants()
+
+
+def _stop(allowed: NDArray[np.bool_], first: int, room: int) -> int:
+    """Return where a slice of rows ends that has room for so many of those that are allowed, bool[n]."""
+    return first + int(np.searchsorted(np.cumsum(allowed[first:]), room, side="right"))
 
 
 def _bytes_of(columns: Columns, payload: Payload, *arrays: NDArray[np.generic]) -> int:

@@ -64,10 +64,16 @@ class ReturnBound:
     most: int
     period: float
 
+    def number_of(self, moment: float) -> int:
+        """Return which period a moment lies in, given in seconds since the epoch."""
+        return int(moment // self.period)
+
     @property
     def in_words(self) -> str:
         """Return what it asks, for people."""
-        return f"one person at most {self.most:,} times in {self.period / 86_400:g} days"
+        days, hours = self.period / 86_400, self.period / 3_600
+        length = f"{days:g} days" if days >= 1 else f"{hours:g} hours"
+        return f"one person at most {self.most:,} times in {length}"
 
 
 def k_in_words(k: int | None) -> str:

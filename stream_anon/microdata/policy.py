@@ -332,6 +332,12 @@ class Policy:
             return
         if self.individual == EVERY_RECORD:
             raise SettingsError("privacy.returning", f"is for an individual: with {EVERY_RECORD} nobody comes back")
+        if self.window.shortfall is Shortfall.HOLD:
+            raise SettingsError(
+                "window.shortfall",
+                "hold is not for privacy.returning: a window of people who have been released often enough would "
+                "wait for others until the period ends",
+            )
         if not 1 <= self.returning.most <= MOST_RETURNS:
             raise SettingsError("privacy.returning.most", f"must lie between 1 and {MOST_RETURNS}")
         if not 0 < self.returning.period < math.inf:

@@ -37,14 +37,30 @@ class ReleasedPeople(NamedTuple):
 
     Parameters
     ----------
-    period
-        In which the window was sealed; see `bounds.ReturnBound`.
+    sealed
+        When the window was sealed, in whole seconds since the epoch; it counts in that period.
     people
         int64[n], pseudonyms, each once, ascending.
     """
 
-    period: int
+    sealed: int
     people: NDArray[np.int64]
+
+
+class CountedRelease(NamedTuple):
+    """Whom a window releases.
+
+    Parameters
+    ----------
+    released, kept_back
+        By source; and who is in the window with no record of theirs released, int64[n] each.
+    scattered
+        People of several sources.
+    """
+
+    released: Mapping[int, ReleasedPeople]
+    kept_back: Mapping[int, NDArray[np.int64]]
+    scattered: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +156,11 @@ class Release:
     gate_seconds
         How long the gate took, where the closer was given a watch.
     missing
-        ReleasedPeople and suppressed records without a value, by attribute.
+        Released and suppressed records without a value, by attribute.
     above_max_suppressed
         Whether more records are suppressed, or would have been, than the policy allows.
+    people
+        Whom it releases, where a service counts that.
     """
 
     classes: Classes
@@ -164,6 +182,7 @@ class Release:
     missing: Mapping[str, int] = field(default_factory=dict)
     above_max_suppressed: bool = False
     achieved_shields: tuple[int, ...] = ()
+    people: CountedRelease | None = None
 
     @property
     def released(self) -> int:

@@ -273,6 +273,18 @@ class LogLine(StrEnum):
         "The topic that counts releases was missing and has been created: nobody counts as released before.",
         "Nothing when privacy.returning is new. Else counts were lost: find out who deleted the topic.",
     )
+    COUNTS_PASSED_OVER = (
+        "counts-passed-over",
+        "warning",
+        "Entries of the topic that counts releases are by another key: whom they name is not counted.",
+        "Nothing when the key was changed on purpose. Else give all workers the key that wrote them.",
+    )
+    PEOPLE_SCATTERED = (
+        "people-scattered",
+        "error",
+        "People of one window have records in several partitions: they may be released as often from each.",
+        "Let producers key records by individual; told once an hour.",
+    )
     LEDGER_ENTRY_MISSING = (
         "ledger-entry-missing",
         "error",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,15 +13,22 @@ from stream_anon.ports.place import Place
 
 MOST_TOGETHER = 32_768
 """People in one entry: 256 KiB."""
-_HEAD = struct.Struct(">B8sq")  # version, name of the key, period
+_HEAD = struct.Struct(">B8sq")  # version, name of the key, when the window was sealed
 _VERSION = 1
 
 
 class ReleaseHistory(Protocol):
     """Who of each input partition was released in the windows that are out."""
 
-    async def of(self, places: Collection[Place]) -> Mapping[Place, Sequence[ReleasedPeople]]:
-        """Return what is known of some partitions, all transactions that are open now included.
+    async def read(
+        self, places: Collection[Place], take: Callable[[Place, Sequence[ReleasedPeople]], None]
+    ) -> None:
+        """Give what is known of some partitions, bit by bit, all transactions that are open now included.
+
+        Parameters
+        ----------
+        take
+            Called in a thread, one call after the other.
 
         Raises
         ------
@@ -41,7 +48,7 @@ def entries_of(released: ReleasedPeople, key: bytes) -> Iterator[bytes]:
     """
     for start in range(0, len(released.people), MOST_TOGETHER):
         part = released.people[start : start + MOST_TOGETHER]
-        yield _HEAD.pack(_VERSION, key, released.period) + part.astype("<i8").tobytes()
+        yield _HEAD.pack(_VERSION, key, released.sealed) + part.astype("<i8").tobytes()
 
 
 def released_in(entry: bytes, key: bytes) -> ReleasedPeople | None:
@@ -55,9 +62,9 @@ def released_in(entry: bytes, key: bytes) -> ReleasedPeople | None:
     people = len(entry) - _HEAD.size
     if people <= 0 or people % 8 or entry[0] != _VERSION:
         raise ValueError("is no entry of this version")
-    _, own, period = _HEAD.unpack_from(entry)
-    if period < 0:
-        raise ValueError("names no period")
+    _, own, sealed = _HEAD.unpack_from(entry)
+    if sealed < 0:
+        raise ValueError("is of no time")
     if own != key:
         return None
-    return ReleasedPeople(period, np.frombuffer(entry, "<i8", offset=_HEAD.size).astype(np.int64))
+    return ReleasedPeople(sealed, np.frombuffer(entry, "<i8", offset=_HEAD.size).astype(np.int64))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
-from stream_anon.ports.release_history import ReleaseHistory
 from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
+from stream_anon.service.counting import Counting
 from stream_anon.service.events import Listener
 from stream_anon.service.retrying import Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
@@ -49,7 +49,7 @@ class Components:
         Opens the ledger, and creates it if it is missing.
     sizes
         Where the policy names a target of loss.
-    history
+    counting
         Where the policy bounds how often one person is released.
     """
 
@@ -72,4 +72,4 @@ class Components:
     troubles: Troubles
     busy: BusyTime
     bounding: Bounding
-    history: ReleaseHistory | None
+    counting: Counting | None

@@ -110,7 +110,7 @@ class TakingOver:
             self.beginnings,
             parts.at,
             parts.policy.revision,
-            parts.history,
+            parts.counting,
         )
 
     def _go_on(self, taken: TakenOver) -> None:

@@ -159,8 +159,9 @@ class ReturningSettings(Section):
 person stand in one partition. A release is a window with one or more records of a person. What comes of them after
 `most` releases is suppressed (`returning`). Periods are counted from the epoch: a person is released at most `most`
 times in each of them, and at most twice as often in any stretch of time as long as one. Counts are kept in the
-topic `kafka.returns`, in each window's transaction, under pseudonyms that follow from the key. See
-[privacy.md](../explain/privacy.md#people-who-return) and [operations.md](../guides/operations.md#returns)."""
+topic `kafka.returns`, in each window's transaction, under pseudonyms that follow from the key. What is promised:
+[privacy.md](../explain/privacy.md#returns-how-often-one-person-is-released). How to run it:
+[operations.md](../guides/operations.md#returns)."""
 
     most: int = Field(ge=1, le=MOST_RETURNS)
     """Releases of one person in a period."""

@@ -9,11 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stream_anon.engine import returning
-from stream_anon.engine.returning import ReleaseCounts
+from stream_anon.engine import closing
+from stream_anon.engine.release_counts import ReleaseCounts
+from stream_anon.engine.returning import people_of
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.release import ReleasedPeople
-from stream_anon.ports import Place
+from stream_anon.microdata.release import CountedRelease, ReleasedPeople
 from stream_anon.ports.release_history import released_in
 from tests.simulation.test_workers import Storm, _short_waits  # noqa: F401 - a fixture
 from tests.support.driver import CITIES, KEY, Driver
@@ -109,16 +109,18 @@ async def test_a_storm_shows_it_where_counting_is_broken(broken: str, monkeypatc
     """Nobody reads what others released; nothing is added in memory; whoever was in a window is taken off."""
     if broken == "history":
 
-        async def nothing(*_: object) -> dict[Place, list[ReleasedPeople]]:
-            return {}
+        async def nothing(*_: object) -> None:
+            pass
 
-        monkeypatch.setattr(MemoryHistory, "of", nothing)
+        monkeypatch.setattr(MemoryHistory, "read", nothing)
     elif broken == "counted":
         monkeypatch.setattr(ReleaseCounts, "add", lambda *_: None)
     else:
-        monkeypatch.setattr(returning, "released_people", lambda window, _: nobody_of(window))
+        monkeypatch.setattr(closing, "counted_release", lambda window, _: all_kept_back(window))
     assert await _too_often(10), "ten storms, and nobody was released too often"
 
 
-def nobody_of(window: SealedWindow) -> dict[int, ReleasedPeople]:
-    return {source: ReleasedPeople(window.period, np.empty(0, np.int64)) for source in set(window.sources)}
+def all_kept_back(window: SealedWindow) -> CountedRelease:
+    everybody = people_of(window)
+    out = {source: ReleasedPeople(window.sealed_at, people) for source, people in everybody.items()}
+    return CountedRelease(out, everybody, 0)

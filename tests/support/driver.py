@@ -23,11 +23,10 @@ from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.engine.returning import Returns, ReturnsKey
 from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.ports import At
-from stream_anon.service.closing.writer import ReturnsTopic
+from stream_anon.service.counting import Counting
 from stream_anon.service.events import Away, BrokerAway, BrokerBack, Event
 from stream_anon.service.fault_points import nowhere
 from stream_anon.service.wiring.building import assemble
-from stream_anon.service.wiring.counting import Counting
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.privacy import ReturningSettings
@@ -113,7 +112,8 @@ class Driver:
 
     def _counting(self, bound: ReturningSettings) -> Counting:
         returns = Returns(ReturnBound(bound.most, bound.period), KEY, self.clock.wall)
-        return Counting(returns, ReturnsTopic(RETURNS, KEY.name), MemoryHistory(self.broker, KEY.name))
+        history = MemoryHistory(self.broker, KEY.name)
+        return Counting(returns, history, RETURNS, KEY.name, self.clock, self.events.append)
 
     async def _prepare(self) -> str | None:
         self.broker.ask()

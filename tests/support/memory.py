@@ -527,14 +527,14 @@ class MemoryHistory:
         self.broker = broker
         self.key = key
 
-    async def of(self, places: Collection[Place]) -> Mapping[Place, Sequence[ReleasedPeople]]:
+    async def read(
+        self, places: Collection[Place], take: Callable[[Place, Sequence[ReleasedPeople]], None]
+    ) -> None:
         self.broker.ask()
-        found: dict[Place, list[ReleasedPeople]] = {place: [] for place in places}
         for parcel in self.broker.committed:
-            if parcel.topic == RETURNS and (INPUT, parcel.partition) in found:
+            if parcel.topic == RETURNS and (INPUT, parcel.partition) in places:
                 entries = (released_in(value or b"", self.key) for value in parcel.values)
-                found[INPUT, parcel.partition] += filter(None, entries)
-        return found
+                take((INPUT, parcel.partition), [entry for entry in entries if entry is not None])
 
 
 class MemoryLedger:

@@ -61,6 +61,8 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.SchemaSeen(SchemaChange("7", lacking=("city",), vanished=("city",), retyped=("note",))),
     e.LedgerCreated("out.ledger"),
     e.CountsBegun("out.returns"),
+    e.CountsPassedOver("out.returns", 3),
+    e.PeopleScattered(12),
     e.OrderAdopted(2, 0.013, drifted=True),
     e.StandingBy(),
     e.GroupSeen({"people": 4}, shared=True),

@@ -89,7 +89,7 @@ class QueuedWindow:
     def records(self) -> int:
         """Return how many records it holds something of, whatever becomes of them."""
         window = self.outgoing.window
-        return window.records + len(window.rejects) + window.over_limit
+        return window.records + len(window.rejects) + window.over_limit + window.returning
 
     @property
     def size(self) -> int | None:

@@ -136,7 +136,7 @@ class ClosingSteps:
         # A window is encoded once: every attempt sends these bytes, unless a broker refuses their times.
         async with steps.step(3, "encode"):
             named = previous()
-            publication = await self._written(outgoing, (window, release), named, draws)
+            publication = await self._written(outgoing, release, named, draws)
         size = sum(parcel.size for parcel in publication.parcels)
         encoded = self.clock.monotonic() - released
         return ClosedWindow(window, release, publication, named, draws, released - begun, encoded, size)
@@ -144,17 +144,17 @@ class ClosingSteps:
     async def _written(
         self,
         outgoing: OutgoingWindow,
-        closed: tuple[SealedWindow, Release],
+        release: Release,
         previous: str | None,
         draws: np.random.Generator,
         batch: str | None = None,
     ) -> Publication:
-        """Return the bytes of a closed window, dated by the clock as it is now."""
+        """Return the bytes of a window, dated by the clock as it is now."""
         wall, places, known = self.clock.wall(), outgoing.places, outgoing.topic_ids
-        times = wall - (self.clock.monotonic() - closed[1].opened_at), wall
+        times = wall - (self.clock.monotonic() - release.opened_at), wall
         with self.busy.working():
             return await asyncio.to_thread(
-                self.writer.write, *closed, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
+                self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
             )
 
     def _released(
@@ -195,8 +195,7 @@ class ClosingSteps:
 
         async def rewrite(number: int, named: str | None) -> None:
             old, its = publications[number], closed[number]
-            sent = its.window, its.release
-            anew = await self._written(bundle[number].outgoing, sent, named, its.draws, old.batch)
+            anew = await self._written(bundle[number].outgoing, its.release, named, its.draws, old.batch)
             rewritten(old.digest, anew.digest)
             publications[number] = anew
 

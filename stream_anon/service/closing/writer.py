@@ -5,50 +5,24 @@ from __future__ import annotations
 import datetime as dt
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.conditions import Condition
-from stream_anon.engine.returning import released_people
-from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Release, ReleasedPeople
+from stream_anon.microdata.release import Release
 from stream_anon.ports import Codec, Parcel, Place, Publication, Targets
 from stream_anon.ports.publication import BATCH_BYTES, header_of
-from stream_anon.ports.release_history import entries_of
 from stream_anon.privacy.certificate import PART_BYTES, Delivery, certificate_digest
 from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.service.closing.dead_letters import encode_dead_letters
+from stream_anon.service.counting import Counting
 from stream_anon.version import SOFTWARE
 
-
-@dataclass(frozen=True, slots=True)
-class ReturnsTopic:
-    """Where it is noted who was released, and the name of the key that pseudonyms follow from."""
-
-    name: str
-    key: bytes
-
-    def parcels(
-        self,
-        released: Mapping[int, ReleasedPeople],
-        places: Sequence[Place],
-        time: int,
-        headers: tuple[tuple[str, bytes], ...],
-    ) -> list[Parcel]:
-        """Return what is noted of one window; its sources are numbered as in `places`."""
-        return [
-            Parcel(self.name, places[source][1], entries, time, headers)
-            for source, people in released.items()
-            if (entries := list(entries_of(people, self.key)))
-        ]
-
-
 CHUNK = 500
-"""ReleasedPeople records that go to one partition of the output together."""
+"""Released records that go to one partition of the output together."""
 HOUR = 3600
 """Seconds after which the policy document goes out again."""
 
@@ -60,8 +34,8 @@ class Writer:
     ----------
     delivery, accepted
         For certificates: how windows are published, and which conditions somebody has accepted.
-    returns
-        Where it is noted who was released; None where nobody counts.
+    counting
+        Notes who was released; None where nobody counts.
 
     Notes
     -----
@@ -74,7 +48,7 @@ class Writer:
         codec: Codec,
         delivery: Delivery,
         accepted: Collection[Condition] = (),
-        returns: ReturnsTopic | None = None,
+        counting: Counting | None = None,
     ) -> None:
         self._policy = policy
         self._document = PolicyDocument.of(policy)
@@ -82,7 +56,7 @@ class Writer:
         self._codec = codec
         self._delivery: Delivery = delivery
         self._accepted = tuple(sorted(set(accepted)))
-        self._returns = returns
+        self._counting = counting
 
     def too_large(self, release: Release, targets: Targets) -> NDArray[np.int64]:
         """Return the released rows that the output would not take; see `engine.closing.TooLarge`."""
@@ -92,7 +66,6 @@ class Writer:
 
     def write(  # noqa: PLR0913, PLR0917 - all that a window is written of
         self,
-        window: SealedWindow,
         release: Release,
         targets: Targets,
         places: Sequence[Place],
@@ -106,8 +79,6 @@ class Writer:
 
         Parameters
         ----------
-        window
-            With its rows in the order of the release.
         places
             Topic and partition by source number.
         times
@@ -148,8 +119,8 @@ class Writer:
             parcels += self._policy_document(targets, partition, time, most_bytes)
         parcels += self._certificate(certificate, targets, partition, batch, time)
         parcels += self._dead_letters(release, targets, places, time, draws)
-        if self._returns is not None:
-            parcels += self._returns.parcels(released_people(window, release), places, time, header_of(batch))
+        if self._counting is not None and release.people is not None:
+            parcels += self._counting.parcels(release.people, places, time, header_of(batch))
         digest = certificate_digest(certificate)
         return Publication(batch, tuple(parcels), starts, ends, digest, time, topic_ids)
 

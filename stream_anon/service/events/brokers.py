@@ -229,6 +229,25 @@ class CountsBegun(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CountsPassedOver(Event):
+    """Entries of the topic that counts releases are by another key: whom they name nobody knows."""
+
+    line = LogLine.COUNTS_PASSED_OVER
+
+    topic: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleScattered(Event):
+    """People of one window have records in several partitions, where releases are counted by partition."""
+
+    line = LogLine.PEOPLE_SCATTERED
+
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaSeen(Event):
     """Records name a schema that tells something about declared fields; see `ports.schema_news.SchemaChange`."""
 

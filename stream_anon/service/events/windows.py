@@ -154,9 +154,9 @@ class WindowPublished(Event):
 
     @property
     def admitted(self) -> int:
-        """Return the records that took room in the window; those over an individual's limit take none."""
-        over = self.suppressed.get(Suppression.OVER_LIMIT, 0)
-        return self.released + sum(self.suppressed.values()) - over
+        """Return the records that took room in the window; those of people who had enough take none."""
+        without = sum(self.suppressed.get(each, 0) for each in (Suppression.OVER_LIMIT, Suppression.RETURNING))
+        return self.released + sum(self.suppressed.values()) - without
 
     def _lines(self) -> Iterator[Said]:
         suppressed = _reasons(self.suppressed)

@@ -23,7 +23,7 @@ from stream_anon.ports import (
     TopicIds,
     newest_revision,
 )
-from stream_anon.ports.release_history import ReleaseHistory
+from stream_anon.service.counting import Counting
 from stream_anon.service.takeover.continuing import judge, unprotected
 from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
 from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, TakenOver
@@ -39,7 +39,7 @@ async def take_over(  # noqa: PLR0913, PLR0915, PLR0917 - the steps stand in one
     beginnings: Beginnings,
     at: At,
     revision: int = 0,
-    history: ReleaseHistory | None = None,
+    counting: Counting | None = None,
 ) -> TakenOver:
     """Open the partitions that the group assigned, each at the one offset that neither loses nor repeats a record.
 
@@ -49,8 +49,8 @@ async def take_over(  # noqa: PLR0913, PLR0915, PLR0917 - the steps stand in one
         Where partitions begin if nothing of them was ever released.
     revision
         `privacy.revision`. If the output has been published under a higher one, no partition is opened.
-    history
-        Who was released before; None where nobody counts.
+    counting
+        Reads how often people were released before; None where nobody counts.
 
     Raises
     ------
@@ -102,8 +102,8 @@ async def take_over(  # noqa: PLR0913, PLR0915, PLR0917 - the steps stand in one
             if n in rows.sources and begin.offset == rows.started_at(n) and source.place(n)[0] not in anew
         )
         opened = {n: rows.position(n) if n in kept else begin.offset for n, begin in starts.items()}
-        anew_opened = [source.place(n) for n in opened.keys() - kept]
-        released = {} if history is None else await history.of(anew_opened)
+        fresh = [source.place(n) for n in opened.keys() - kept]
+        counts = {} if counting is None else await counting.of(fresh)
     # What was fetched before is thrown away.
     async with steps.step(6, "seek"):
         if source.marks != marks:
@@ -120,7 +120,7 @@ async def take_over(  # noqa: PLR0913, PLR0915, PLR0917 - the steps stand in one
         read_again = sum(max(rows.position(n) - opened[n], 0) for n in leaving if n in opened)
         dropped = rows.revoke(leaving)
         for number in opened.keys() - kept:
-            rows.open(number, opened[number], released.get(source.place(number), ()))
+            rows.open(number, opened[number], counts.get(source.place(number)))
         source.resume(opened.keys())
         beginnings.topic_ids = topics.ids
     return TakenOver(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from stream_anon.engine.release_counts import SourceCounts
 from stream_anon.errors import BrokerError
-from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.ports import (
     Membership,
     Place,
@@ -36,8 +36,8 @@ class OpenRows(Protocol):
         """Close sources; return how many rows left the open window."""
         ...
 
-    def open(self, source: int, offset: int, history: Sequence[ReleasedPeople] = ()) -> None:
-        """Take records of a source from `offset` on; `history` is who of it was released before."""
+    def open(self, source: int, offset: int, counts: SourceCounts | None = None) -> None:
+        """Take records of a source from `offset` on; `counts` are of who of it was released before."""
         ...
 
 

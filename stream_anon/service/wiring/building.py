@@ -44,6 +44,7 @@ from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.closing.studies import Studies
 from stream_anon.service.closing.writer import Writer
 from stream_anon.service.components import Components, OperatorChoices
+from stream_anon.service.counting import Counting
 from stream_anon.service.events import (
     CountsBegun,
     Listener,
@@ -58,7 +59,7 @@ from stream_anon.service.retrying import Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
 from stream_anon.service.troubles import Troubles
 from stream_anon.service.wiring.clients import connection_of, formats_of, outputs_of, topics_of
-from stream_anon.service.wiring.counting import Counting, counting_of
+from stream_anon.service.wiring.counting import counting_of
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
 from stream_anon.settings.draws_key import draws_key_of
@@ -118,7 +119,7 @@ def build_worker(  # noqa: PLR0913, PLR0917 - a part an argument
     worker = assemble(
         settings,
         policy,
-        counting=counting_of(settings, connection, clock.wall),
+        counting=counting_of(settings, connection, clock, tell),
         source=source or source_of(kafka, connection, formats, sharing),
         sink=KafkaSink(producer, ledger, kafka.inputs.names, outputs_of(kafka)),
         ledger=ledger,
@@ -220,7 +221,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
             codec,
             delivery or kafka.delivery,
             kafka.accept_risks,
-            None if counting is None else counting.topic,
+            counting,
         ),
         sink=sink,
         ledger=ledger,
@@ -234,7 +235,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         busy=busy,
         settle_within=settle_within,
         too_slow=bounding.too_slow,
-        settled=(lambda *_: None) if counting is None else counting.returns.settle,
+        settled=(lambda *_: None) if counting is None else counting.settle,
     )
     parts = Components(
         policy=policy,
@@ -263,7 +264,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
         ),
         busy=busy,
         bounding=bounding,
-        history=None if counting is None else counting.history,
+        counting=counting,
     )
     return Worker(parts, stop)
 

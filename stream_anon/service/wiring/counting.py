@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.returns import KafkaReturns
 from stream_anon.engine.returning import Returns
 from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.keys import key_for_good
-from stream_anon.ports.release_history import ReleaseHistory
-from stream_anon.service.closing.writer import ReturnsTopic
+from stream_anon.ports import Clock
+from stream_anon.service.counting import Counting
+from stream_anon.service.events import CountsPassedOver, Listener
 from stream_anon.settings.draws_key import returns_key_of
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 
 
-@dataclass(frozen=True)
-class Counting:
-    """How a worker counts releases of people: in memory, into a topic, and out of it."""
-
-    returns: Returns
-    topic: ReturnsTopic
-    history: ReleaseHistory
-
-
-def counting_of(settings: Settings, connection: Connection, wall: Callable[[], float]) -> Counting | None:
+def counting_of(settings: Settings, connection: Connection, clock: Clock, tell: Listener) -> Counting | None:
     """Return how releases are counted; None if nobody asks for it. Raises SettingsError as `returns_key_of` does.
 
     From then on this process keys people's ids by the key, so that all workers mean the same people.
@@ -35,5 +24,6 @@ def counting_of(settings: Settings, connection: Connection, wall: Callable[[], f
     if bound is None or key is None:
         return None
     key_for_good(key.of_ids)
-    returns = Returns(ReturnBound(bound.most, bound.period), key, wall)
-    return Counting(returns, ReturnsTopic(topic, key.name), KafkaReturns(connection, topic, key.name))
+    returns = Returns(ReturnBound(bound.most, bound.period), key, clock.wall)
+    history = KafkaReturns(connection, topic, key.name, lambda entries: tell(CountsPassedOver(topic, entries)))
+    return Counting(returns, history, topic, key.name, clock, tell)

@@ -101,7 +101,7 @@ class _NoRows:
     def revoke(self, sources: Collection[int]) -> int:
         return 0
 
-    def open(self, source: int, offset: int) -> None:
+    def open(self, source: int, offset: int, counts: object = None) -> None:
         pass
 
 

@@ -14,7 +14,7 @@ from aiokafka import ConsumerRecord
 from tests.support.service import Stage
 from tests.support.storm.verdict import Topics, Verdict
 
-_HEAD = struct.Struct(">B8sq")  # of an entry: its version, the name of a key, the period
+_HEAD = struct.Struct(">B8sq")  # of an entry: its version, the name of a key, when its window was sealed
 Counts = Mapping[tuple[str, int], int]
 """People by window and partition of the input."""
 
@@ -39,8 +39,8 @@ async def noted(stage: Stage) -> Counts:
 def people_noted(entries: Iterable[ConsumerRecord]) -> Counts:
     found: defaultdict[tuple[str, int], int] = defaultdict(int)
     for entry in entries:
-        version, _, period = _HEAD.unpack_from(entry.value)
-        assert (version, period > 0, entry.key) == (1, True, None)
+        version, _, sealed = _HEAD.unpack_from(entry.value)
+        assert (version, sealed > 1e9, entry.key) == (1, True, None)
         found[dict(entry.headers)["batch"].decode(), entry.partition] += (len(entry.value) - _HEAD.size) // 8
     return dict(found)
 

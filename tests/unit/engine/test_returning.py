@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.returning import (
-    ReleaseCounts,
-    Returns,
-    ReturnsKey,
-    people_of,
-    released_people,
-)
+from stream_anon.engine.returning import Returns, ReturnsKey, people_of
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.bounds import ReturnBound
+from stream_anon.microdata.bounds import RecordBound, ReturnBound
+from stream_anon.microdata.policy import AboveMost
 from stream_anon.microdata.release import Release, ReleasedPeople, Suppression
 from tests.support.batches import batch_of, small_policy
 
 KEY = ReturnsKey(b"sixteen bytes or more")
 DAY = 86_400.0
-PSEUDONYMS = st.integers(-(2**63), 2**63 - 1).filter(bool)
+
+
+def keys(*people: int) -> NDArray[np.int64]:
+    """Return the keys of people of `batch_of`."""
+    return batch_of(small_policy(), 0, range(len(people)), people=people).individuals
 
 
 def named(*people: int) -> NDArray[np.int64]:
-    """Return the pseudonyms of people of `batch_of`."""
-    keys = batch_of(small_policy(), 0, range(len(people)), people=people).individuals
-    return KEY.pseudonyms(keys)
+    """Return their pseudonyms."""
+    return np.sort(KEY.pseudonyms(keys(*people)))
 
 
 class Wall:
@@ -40,34 +36,6 @@ class Wall:
 
     def __call__(self) -> float:
         return self.now
-
-
-@given(st.lists(st.tuples(st.booleans(), st.sets(PSEUDONYMS | st.integers(1, 9), max_size=40)), max_size=12))
-def test_people_are_counted_as_by_a_counter(steps: list[tuple[bool, set[int]]]) -> None:
-    counts, expected = ReleaseCounts(), Counter[int]()
-    for added, chosen in steps:
-        people = sorted(chosen if added else {person for person in chosen if expected[person]})
-        (counts.add if added else counts.take_off)(np.array(people, np.int64))
-        expected.update(dict.fromkeys(people, 1 if added else -1))
-        everybody = sorted(expected)
-        assert counts.of(np.array(everybody, np.int64)).tolist() == [expected[person] for person in everybody]
-    assert not counts.of(np.array([2**62 + 1], np.int64)).any()
-
-
-def test_a_million_people_take_at_most_forty_bytes_each() -> None:
-    counts = ReleaseCounts()
-    for start in range(0, 1_000_000, 100_000):
-        counts.add(KEY.pseudonyms(np.arange(start, start + 100_000)))
-        assert counts.held <= 27 * len(counts), "and half as much more while it grows"
-    assert len(counts) == 1_000_000
-    assert (counts.of(KEY.pseudonyms(np.arange(1_000_000))) == 1).all()
-
-
-def test_a_count_stays_at_the_largest_number() -> None:
-    counts, one = ReleaseCounts(), np.array([7], np.int64)
-    for _ in range(65_540):
-        counts.add(one)
-    assert counts.of(one).tolist() == [65_535]
 
 
 def test_pseudonyms_are_of_a_key_and_tell_no_ids() -> None:
@@ -98,6 +66,12 @@ def window(made: Engine, people: list[int], source: int = 0) -> SealedWindow:
     sealed = made.seal(0.0)
     assert sealed is not None
     return sealed
+
+
+def settle(counted: Returns, sealed: SealedWindow) -> None:
+    release = closed(sealed)
+    assert release.people is not None
+    counted.settle(sealed, release.people)
 
 
 def closed(sealed: SealedWindow) -> Release:
@@ -134,7 +108,7 @@ def test_a_window_counts_while_it_is_published_and_who_was_suppressed_is_taken_o
     made = engine(counted, k=3)
     sealed = window(made, [1, 2])
     assert window(made, [1]).returning == 1, "nobody knows yet that it was suppressed"
-    counted.settle(sealed, closed(sealed))  # two people are too few
+    settle(counted, sealed)  # two people are too few
     assert window(made, [1, 2, 3]).returning == 0
 
 
@@ -144,8 +118,10 @@ def test_what_is_taken_off_was_counted_in_the_counts_of_now() -> None:
     made = engine(counted, k=3)
     sealed = window(made, [1, 2])
     made.revoke([0])
-    made.open(0, 2, [ReleasedPeople(10, named(1))])
-    counted.settle(sealed, closed(sealed))
+    before = counted.empty()
+    before.take([ReleasedPeople(int(10 * DAY), named(1))])
+    made.open(0, 2, before)
+    settle(counted, sealed)
     assert window(made, [1, 2]).returning == 1
 
 
@@ -160,26 +136,66 @@ def test_counts_are_of_a_source_and_of_a_period() -> None:
     assert window(made, [1, 2]).returning == 2, "a clock that goes back brings no period back"
 
 
-def test_history_counts_if_it_is_of_this_period_and_a_later_one_begins_another() -> None:
-    people = named(1, 2)
-    for period, left_out in ((9, 0), (10, 2), (11, 2)):
-        made = engine(returns(1))
-        made.revoke([0])
-        made.open(0, 0, [ReleasedPeople(period, people)])
-        assert window(made, [1, 2]).returning == left_out, period
+@pytest.mark.parametrize(("day", "now", "then"), [(9, 0, 0), (10, 2, 0), (11, 2, 2), (12, 2, 2)])
+def test_history_counts_now_if_it_is_of_this_period_or_later_and_again_in_its_own(
+    day: int, now: int, then: int
+) -> None:
+    """Who notes a later one has a clock that is ahead: that moves nobody else's period."""
+    wall, people = Wall(), [1, 2]
+    counted = Returns(ReturnBound(1, DAY), KEY, wall)
+    history = counted.empty()
+    history.take([ReleasedPeople(int(day * DAY), named(*people))])
+    counted.open(0, history)
+    counted.open(1)
+    for source in (0, 1):
+        assert (~counted.allowed(source, keys(*people))).sum() == (now if source == 0 else 0)
+    wall.now += DAY
+    assert (~counted.allowed(0, keys(*people))).sum() == then
 
 
-def test_what_is_noted_is_who_was_released() -> None:
+def test_a_longer_period_counts_what_was_noted_in_shorter_ones() -> None:
+    wall = Wall()
+    history = [ReleasedPeople(int(wall.now - days * DAY), named(1)) for days in (1, 2, 12)]
+    for days, most_out in ((1, 0), (5, 0), (8, 2)):
+        counted = Returns(ReturnBound(2, days * DAY), KEY, wall)
+        source = counted.empty()
+        source.take(history)
+        assert source.counts.of(named(1)).tolist() == [most_out], days
+
+
+def test_what_is_noted_is_who_was_released_and_who_comes_from_two_sources_is_told() -> None:
     made = engine(returns(5), k=3)
     made.add(batch_of(made._policy, 0, range(4), people=[1, 2, 3, 3]), 0.0)
     sealed = window(made, [1, 7, 8], source=1)
-    noted = released_people(sealed, closed(sealed))
+    found = closed(sealed).people
+    assert found is not None
     everybody = {source: people.tolist() for source, people in people_of(sealed).items()}
-    assert {source: released.people.tolist() for source, released in noted.items()} == everybody
+    assert {source: released.people.tolist() for source, released in found.released.items()} == everybody
     assert {source: len(people) for source, people in everybody.items()} == {0: 3, 1: 3}
-    assert all(released.period == 10 for released in noted.values())
-    few = window(engine(returns(5), k=3), [1, 2])
-    assert [len(released.people) for released in released_people(few, closed(few)).values()] == [0]
+    assert all(released.sealed == 10 * DAY for released in found.released.values())
+    assert (sum(map(len, found.kept_back.values())), found.scattered) == (0, 1)
+    few = closed(window(engine(returns(5), k=3), [1, 2])).people
+    assert few is not None
+    assert [len(few.released[0].people), len(few.kept_back[0]), few.scattered] == [0, 2, 0]
+
+
+def test_what_is_left_out_on_purpose_is_not_among_too_many_suppressed() -> None:
+    bounded = {"max_suppressed": RecordBound(0.5), "above_max_suppressed": AboveMost.SUPPRESS}
+    policy = replace(small_policy(2, max_records=100), **bounded)
+    made = Engine(policy, draws=np.random.default_rng(1), returns=returns(1))
+    made.open(0, 0)
+    window(made, [1, 2, 3, 4, 5, 6])
+    release = closed(window(made, [1, 2, 3, 4, 5, 6, 7, 8]))
+    assert (release.released, release.suppressed) == (2, {Suppression.RETURNING: 6})
+
+
+def test_slices_of_a_nearly_full_window_do_not_end_at_each_row_that_is_left_out() -> None:
+    made = engine(returns(1))
+    window(made, list(range(50)))
+    made.add(batch_of(made._policy, 0, range(50, 149), people=range(1000, 1099)), 0.0)
+    made.add(batch_of(made._policy, 0, range(149, 249), people=[*range(50), *range(50)]), 0.0)
+    assert len(made._window._chunks) == 1
+    assert (made._window.admitted, made._window.returning) == (99, 100)
 
 
 @pytest.mark.parametrize("secret", [b"", b"fifteen bytes.."])

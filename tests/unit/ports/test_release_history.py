@@ -14,11 +14,11 @@ NAME, OTHER = b"name it!", b"another!"
 
 
 @given(st.integers(0, 2**40), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
-def test_an_entry_is_read_as_it_was_written(period: int, people: list[int]) -> None:
-    (entry,) = entries_of(ReleasedPeople(period, np.array(people, np.int64)), NAME)
+def test_an_entry_is_read_as_it_was_written(sealed: int, people: list[int]) -> None:
+    (entry,) = entries_of(ReleasedPeople(sealed, np.array(people, np.int64)), NAME)
     read = released_in(entry, NAME)
     assert read is not None
-    assert (read.period, read.people.tolist()) == (period, people)
+    assert (read.sealed, read.people.tolist()) == (sealed, people)
     assert released_in(entry, OTHER) is None
 
 
@@ -41,5 +41,5 @@ def test_what_is_no_entry_is_refused(entry: bytes) -> None:
 
 
 def test_an_entry_before_the_epoch_is_refused() -> None:
-    with pytest.raises(ValueError, match="names no period"):
+    with pytest.raises(ValueError, match="is of no time"):
         released_in(b"\x01" + NAME + b"\xff" * 8 + bytes(8), NAME)

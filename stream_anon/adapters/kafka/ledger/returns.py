@@ -8,8 +8,7 @@ compacted: entries are deleted once their period is over.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from aiokafka import ConsumerRecord
 
@@ -30,19 +29,25 @@ class KafkaReturns:
     ----------
     key
         The name of the key of pseudonyms; entries of another one are passed over.
+    passed_over
+        Is told how many were.
     """
 
-    def __init__(self, connection: Connection, topic: str, key: bytes) -> None:
+    def __init__(
+        self, connection: Connection, topic: str, key: bytes, passed_over: Callable[[int], None] = lambda _: None
+    ) -> None:
         self._connection = connection
         self._topic = topic
         self._key = key
+        self._passed_over = passed_over
 
-    async def of(self, places: Collection[Place]) -> Mapping[Place, Sequence[ReleasedPeople]]:
+    async def read(
+        self, places: Collection[Place], take: Callable[[Place, Sequence[ReleasedPeople]], None]
+    ) -> None:
         """See `ReleaseHistory`. Nothing is remembered between two calls: others may have written meanwhile."""
         if not places:
-            return {}
-        found: defaultdict[Place, list[ReleasedPeople]] = defaultdict(list)
-        place_of = {partition: (topic, partition) for topic, partition in places}
+            return
+        place_of, of_others = {partition: (topic, partition) for topic, partition in places}, 0
         async with connected_consumer(self._connection, [self._topic], "returns") as (consumer, there):
             wanted = [place for place in there if place.partition in place_of]
             if len(wanted) < len(place_of):
@@ -54,14 +59,17 @@ class KafkaReturns:
                 async with asyncio.timeout(_STALLED) as deadline:
                     while not await reader.at_the_ends(hidden=True):
                         for place, records in (await reader.poll()).items():
+                            own = list(self._released(records))
+                            of_others += len(records) - len(own)
+                            await asyncio.to_thread(take, place_of[place.partition], own)
                             deadline.reschedule(now() + _STALLED)
-                            found[place_of[place.partition]] += self._released(records)
             except UnreadableRecords as error:
                 raise TopicError(f"{self._topic}: {error}", Cause.UNREADABLE) from None
             except TimeoutError:
                 text = f"{self._topic}: a transaction that is open there hides who was released"
                 raise TopicError(text, Cause.OPEN_TRANSACTION) from None
-        return found
+        if of_others:
+            self._passed_over(of_others)
 
     def _released(self, records: Sequence[ConsumerRecord]) -> Iterator[ReleasedPeople]:
         for record in records:

@@ -121,11 +121,12 @@ class TopicConsumer(ABC, Generic[_Part]):
         Parameters
         ----------
         hidden
-            Whether it is the end of what open transactions hide as well: then they must have ended.
+            Whether it is the end of what open transactions hide as well: then they must have ended. A broker that
+            has just become leader may tell an end that is too early, so that the last fetch counts then.
         """
         told = self._consumer.highwater if hidden else self._consumer.last_stable_offset
         for place in self._places:
-            if place not in self._ends:
+            if hidden or place not in self._ends:
                 end = told(place)
                 if end is None or end < 0:
                     return False

@@ -13,9 +13,12 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.descriptions import ABSENT, Described, Topics, describe, inputs_of
 from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.errors import TopicError
+from stream_anon.ports.release_history import MOST_TOGETHER
 
 COMPACT = "compact"
 """The cleanup of a ledger, and nothing else: with `compact,delete` entries expire."""
+MOST_ENTRY = 8 * MOST_TOGETHER + 1024
+"""Bytes of the longest entry of a topic of returns, as a batch."""
 _PURPOSE = "admin"
 
 
@@ -62,15 +65,20 @@ async def create_returns(connection: Connection, topics: Topics) -> bool:
         returns, tools = found[topics.returns], Tools.of(connection)
         if isinstance(returns, Described):
             if text := forgets(returns, topics):
-                command = tools.change(topics.returns, {"retention.ms": str(topics.returns_kept)})
-                raise TopicError(f"{topics.returns}: {text}: {command}")
+                raise TopicError(f"{topics.returns}: {text}: {tools.change(topics.returns, _kept(topics))}")
             return False
         for name in (topics.output, *inputs):
             if not isinstance(found[name], Described):
                 raise TopicError(f"{name}: {found[name]}")
-        settings = {"cleanup.policy": "delete", "retention.ms": str(topics.returns_kept)}
         partitions = max(topic.partitions for name in inputs if isinstance(topic := found[name], Described))
-        return await _create_own(admin, topics.returns, partitions, found[topics.output], settings)
+        if await _create_own(admin, topics.returns, partitions, found[topics.output], _kept(topics)):
+            return True
+    return await create_returns(connection, topics)  # what somebody else made may forget too early
+
+
+def _kept(topics: Topics) -> dict[str, str]:
+    """Return the settings with which counts of releases outlive their period."""
+    return {"cleanup.policy": "delete", "retention.ms": str(topics.returns_kept), "retention.bytes": "-1"}
 
 
 async def _create_own(
@@ -98,6 +106,10 @@ async def _create_own(
 
 def forgets(returns: Described, topics: Topics) -> str:
     """Return why a topic of returns loses counts before their period is over; empty if it does not."""
+    if not returns.settings:
+        return (
+            "its settings may not be seen by this user (DESCRIBE_CONFIGS), so nobody knows how long it keeps counts"
+        )
     policy = returns.settings.get("cleanup.policy", "delete")
     kept = int(returns.settings.get("retention.ms", -1))
     if policy != "delete":
@@ -106,6 +118,8 @@ def forgets(returns: Described, topics: Topics) -> str:
         return f"retention.ms is {kept} and must be {topics.returns_kept}, a period of privacy.returning and a day"
     if int(returns.settings.get("retention.bytes", -1)) >= 0:
         return "retention.bytes must be -1: counts that are deleted within their period bound nothing"
+    if int(returns.settings.get("max.message.bytes", MOST_ENTRY)) < MOST_ENTRY:
+        return f"max.message.bytes must be {MOST_ENTRY} or more: so long may an entry be"
     return ""
 
 

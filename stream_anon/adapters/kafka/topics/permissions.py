@@ -92,7 +92,7 @@ def least_privileges(
     if exactly_once:
         needed += [Acl(topic, topics.ledger, each) for each in (Operation.READ, Operation.WRITE, Operation.CREATE)]
         if topics.returns is not None:
-            counted = (Operation.READ, Operation.WRITE, Operation.CREATE)
+            counted = (Operation.READ, Operation.WRITE, Operation.CREATE, Operation.DESCRIBE_CONFIGS)
             needed += [Acl(topic, topics.returns, each) for each in counted]
         needed.append(Acl(Resource.TRANSACTIONAL_ID, f"{group}-", Operation.WRITE, Pattern.PREFIXED))
     return tuple(needed)

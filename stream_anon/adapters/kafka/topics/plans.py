@@ -202,7 +202,7 @@ def plans(
                 topics.returns,
                 "returns",
                 max(there.values(), default=count),
-                {**kept, "retention.ms": str(topics.returns_kept)},
+                {**kept, "retention.ms": str(topics.returns_kept), "retention.bytes": "-1"},
                 "never delete it, and let nobody else read it; the first run creates it",
             )
         )

@@ -36,6 +36,8 @@ FIELDS = {
     "schema-changed": "schema readable lacking vanished retyped",
     "ledger-created": "topic",
     "counts-begun": "topic",
+    "counts-passed-over": "topic entries",
+    "people-scattered": "people",
     "order-adopted": "version gain drifted",
     "standing-by": "",
     "packed": "members carriers",
