@@ -120,8 +120,8 @@ def families_of(
     name
         A sensitive attribute.
     known
-        Families that may be published already. They stay as they are, and new values are dealt among themselves:
-        whoever appears only since a family has a new value has this value.
+        Families that may be published already. They stay as they are, and new values are dealt among themselves, no
+        fewer a family: whoever appears only since a family has a new value has this value.
 
     Raises
     ------
@@ -139,6 +139,8 @@ def families_of(
             "they mean the same: make them alike before they reach the input"
         )
     new = {value: count for value, count in people.items() if value not in listed}
+    if known:  # a smaller one would be a weaker policy
+        least = max(least, min(map(len, known)))
     if len(new) < least and (new or not known):
         are = "values are in no family of the policy" if known else "values occur"
         raise InputError(f"{name}: {len(new)} {are}; a family needs {least}{_ADVICE if known else ''}")

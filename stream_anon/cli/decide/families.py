@@ -34,8 +34,8 @@ def families(config: Path, source: SampleSource, attribute: str | None, least: i
         )
     if dealt.rare:
         typer.echo(
-            f"# Values that fewer than {policy.crowd} people have are in families too ({dealt.rare:,}): who is known "
-            "to be there and never shows has a value in no family."
+            f"# Values that fewer than {policy.crowd} people have are in families too ({dealt.rare:,}): who is "
+            "known to be there and never shows has a value in no family."
         )
     for line in dealt.lines(least):
         typer.echo(line)
