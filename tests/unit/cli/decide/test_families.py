@@ -92,7 +92,9 @@ def test_families_of_the_policy_stay_and_new_values_are_dealt_among_themselves(
     assert "3 values are in no family of the policy; a family needs 4" in " ".join(capsys.readouterr().err.split())
     assert weakened(before, _promises(tmp_path, dealt)) == ()
     larger = {"invariant": 2, "families": [["flu", "stroke", "cold"]]}
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path, **larger), "--input", source, "--invariant", "2") == 2
+    assert (
+        run(monkeypatch, "families", "-c", _policy(tmp_path, **larger), "--input", source, "--invariant", "2") == 2
+    )
     assert "2 values are in no family of the policy; a family needs 3" in " ".join(capsys.readouterr().err.split())
     _policy(tmp_path, **dealt)
     assert run(monkeypatch, "families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
