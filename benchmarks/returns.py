@@ -161,7 +161,7 @@ def _loss(release: Release) -> float:
 
 
 def policies(world: World) -> Iterator[tuple[str, int, Policy]]:
-    """Yield names, how many values shall be left, and policies. Rare values join the last family."""
+    """Yield names, how many values shall be left, and policies. Rare values are in families too."""
     people = world.people
     values = Sensitive(world.sensitive)
     records = max(map(len, world.windows))

@@ -90,7 +90,7 @@ class ReadRecord:
 class _Field:
     name: str
     path: tuple[str, ...]
-    types: tuple[type, ...] | None  # of a field that passes
+    types: tuple[type, ...] | None  # of a field that passes and has no families
     quasi: bool
     many: bool | None  # whether it is a list; None where nobody knows
     families: frozenset[str]  # what alone may be published of it; empty for any value
@@ -115,7 +115,7 @@ class ReleasedRecordReader:
             _Field(
                 member.attribute.name,
                 member.path,
-                types[member.attribute.type] if isinstance(member.attribute, PassThrough) else None,
+                _types(member.attribute, types),
                 isinstance(member.attribute, QuasiIdentifier),
                 _many(member.attribute, typed=typed),
                 _families(member.attribute),
@@ -174,7 +174,7 @@ class ReleasedRecordReader:
             elif field.types is not None and value is not None and not _is_of(value, field.types, field.many):
                 problems.append((Kind.WRONG_TYPE, field.name))
                 value = None
-            elif field.families and value not in field.families:
+            elif field.families and not _is_one_of(value, field.families):
                 problems.append((Kind.ILLEGAL_VALUE, field.name))
                 value = None
             if field.second:
@@ -198,7 +198,7 @@ class ReleasedRecordReader:
         for field, column in zip(self._fields, columns, strict=True):
             if field.types is not None and not _are_of(column, field.types, field.many):
                 return None
-            if field.families and not field.families.issuperset(column):
+            if field.families and not all(_is_one_of(value, field.families) for value in column):
                 return None
             if field.second:
                 ends = zip(quasi[-1], column, strict=True)
@@ -245,6 +245,11 @@ class ReleasedRecordReader:
         return [(Kind.IDENTIFYING_FIELD, name) for name in deeper] or [(Kind.UNDECLARED_FIELD, None)]
 
 
+def _types(attribute: Attribute, types: Mapping[ScalarType, tuple[type, ...]]) -> tuple[type, ...] | None:
+    """Return the types of a field that passes as it is; None for others, families too: these are texts."""
+    return types[attribute.type] if isinstance(attribute, PassThrough) and not _families(attribute) else None
+
+
 def _many(attribute: Attribute, *, typed: bool) -> bool | None:
     """Return whether an attribute has lists; None where its type is not known."""
     return isinstance(attribute, PassThrough) and attribute.many if typed else None
@@ -255,6 +260,11 @@ def _families(attribute: Attribute) -> frozenset[str]:
     families = attribute.families if isinstance(attribute, Sensitive) else ()
     ordered = (sorted(family, key=lambda value: (value is None, value or "")) for family in families)
     return frozenset("|".join("null" if value is None else value for value in family) for family in ordered)
+
+
+def _is_one_of(value: Any, families: frozenset[str]) -> bool:
+    """Return whether a value is the text of a family. A list or an object is none, and cannot be looked up."""
+    return isinstance(value, str) and value in families
 
 
 def _is_of(value: Any, types: tuple[type, ...], many: bool | None) -> bool:

@@ -17,7 +17,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
-from stream_anon.microdata.domains.families import Family, labels_of
+from stream_anon.microdata.domains.families import Family, in_order, labels_of
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 MOST_ITEMS = 128  # of a list
@@ -165,7 +165,8 @@ class Sensitive(PassThrough):
     Parameters
     ----------
     families
-        Its values in sets, each of which is published as one; empty: values are published as they are.
+        Its values in sets, each of which is published as one; empty: values are published as they are. Kept in one
+        order, so that policies of the same sets are the same.
     """
 
     families: tuple[Family, ...] = ()
@@ -181,6 +182,7 @@ class Sensitive(PassThrough):
             labels_of(self.families)
         except SettingsError as error:
             raise SettingsError(place, error.message) from None
+        object.__setattr__(self, "families", in_order(self.families))
 
     @cached_property
     def label_of(self) -> dict[str | None, str]:
@@ -192,7 +194,7 @@ class Sensitive(PassThrough):
         """Return what it is, for readers of released records."""
         return f"{self.role}, as the family of values that it is in" if self.families else super().in_words
 
-    @property
+    @cached_property
     def most_shown(self) -> int:
         """Return the most bytes of JSON that are published in a value's place; 0 without families."""
         return max((len(msgspec.json.encode(label)) for label in self.label_of.values()), default=0)

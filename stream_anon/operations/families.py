@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf
@@ -11,9 +11,11 @@ from math import inf
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.domains.families import Family
+from stream_anon.microdata.domains.families import Family, folded
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.propose.yaml_lines import scalar
+
+_ADVICE = ", and those that the policy has must not grow: who appears only then would have the new value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,42 +27,47 @@ class DealtFamilies:
     attribute
         Its name.
     families
-        From the most frequent values to the rarest.
+        Those that the policy had, then new ones from the most frequent values to the rarest.
     people
         How many people of the sample have each of a family's values, in the order of the family. Somebody with two
         values counts twice.
-    rare_values, rare_people
-        Values that fewer than k people have, which are in no family, and how many have one.
+    known
+        How many families the policy had.
+    rare
+        How many of the new families' values fewer than k people have.
     """
 
     attribute: str
     families: tuple[Family, ...]
     people: tuple[tuple[int, ...], ...]
-    rare_values: int
-    rare_people: int
+    known: int
+    rare: int
 
     @property
     def guess(self) -> float:
-        """Return how often somebody is right who knows a person's family and takes its most frequent value."""
+        """Return how often somebody is right who knows a person's family and takes its most frequent value.
+
+        Somebody with two values is two cases.
+        """
         return sum(map(max, self.people)) / sum(map(sum, self.people))
 
     def lines(self, least: int) -> Iterator[str]:
         """Yield the setting as YAML, what may be guessed beside each family."""
         yield f"{scalar(self.attribute)}:"
-        yield f"  invariant: {least}"
+        yield f"  invariant: {min(least, *map(len, self.families))}"
         yield "  families:"
         for family, people in zip(self.families, self.people, strict=True):
-            share = max(people) / sum(people)
             listed = ", ".join("null" if value is None else scalar(value) for value in family)
-            yield f"    - [{listed}]  # {share:.0%} of its people have the most frequent one"
+            share = f"{max(people) / sum(people):.0%}" if any(people) else "none"
+            yield f"    - [{listed}]  # {share} of its people have the most frequent one"
 
 
 def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
     """Return as many families of at least `least` values as there can be; O(v least) steps.
 
     Each has values that follow each other by frequency. Of all such families these have the least surest guess: the
-    largest share of one value among a family's people, of all families, is as small as it can be. Where several are
-    alike, fewer people have the most frequent value of their family.
+    largest share of one value among a family's people, of all families, is as small as it can be. Of all families
+    with that share, as few people as can be have the most frequent value of their family.
 
     Parameters
     ----------
@@ -70,22 +77,30 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
     values = sorted(people, key=lambda value: (-people[value], value is None, value or ""))
     count, extra = divmod(len(values), least)
     until = [0, *accumulate(people[value] for value in values)]
-    # best[e]: of the families so far with e values more than they must have, the surest guess and who is guessed.
-    best: list[tuple[float, int]] = [(0.0, 0)] + [(inf, 0)] * extra
+
+    def ways(family: int, after: int) -> Iterator[tuple[int, int, float]]:
+        """Yield how many values more than they must have the families before may have, the guess and its share."""
+        end = (family + 1) * least + after
+        for before in range(after + 1):
+            first = family * least + before
+            most = people[values[first]]
+            yield before, most, most / (until[end] - until[first])
+
+    # Of the families so far, by the values that they have more than they must: first the surest guess alone, since
+    # what is best up to a family by both need not be best in the end; then who is guessed where none is surer.
+    sure = [0.0] + [inf] * extra
+    for family in range(count):
+        sure = [min(max(sure[e], share) for e, _, share in ways(family, after)) for after in range(extra + 1)]
+    surest = sure[extra]
+    guessed = [0.0] + [inf] * extra
     came: list[list[int]] = []
     for family in range(count):
-        found = []
-        for after in range(extra + 1):
-            end = (family + 1) * least + after
-            ways = []
-            for before in range(after + 1):
-                first = family * least + before
-                most = people[values[first]]
-                surest = max(best[before][0], most / (until[end] - until[first]))
-                ways.append((surest, best[before][1] + most, before))
-            found.append(min(ways))
-        best = [(surest, guessed) for surest, guessed, _ in found]
-        came.append([before for *_, before in found])
+        best = [
+            min((guessed[e] + most if share <= surest else inf, e) for e, most, share in ways(family, after))
+            for after in range(extra + 1)
+        ]
+        guessed = [number for number, _ in best]
+        came.append([before for _, before in best])
     ends, more = [len(values)], extra
     for family in range(count - 1, -1, -1):
         more = came[family][more]
@@ -93,8 +108,10 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
     return [tuple(values[first:last]) for first, last in pairwise(reversed(ends))]
 
 
-def families_of(policy: Policy, name: str, batch: CodedBatch, least: int) -> DealtFamilies:
-    """Deal the values that the people of a batch have.
+def families_of(
+    policy: Policy, name: str, batch: CodedBatch, least: int, known: Sequence[Family] = ()
+) -> DealtFamilies:
+    """Deal the values that the people of a batch have, rare ones too: a value in no family is told by its absence.
 
     Parameters
     ----------
@@ -102,29 +119,44 @@ def families_of(policy: Policy, name: str, batch: CodedBatch, least: int) -> Dea
         One of `unfamilied`, under which the batch was read.
     name
         A sensitive attribute.
+    known
+        Families that may be published already. They stay as they are, and new values are dealt among themselves, no
+        fewer a family: whoever appears only since a family has a new value has this value.
 
     Raises
     ------
     InputError
-        If too few values are held by k people.
+        If there are too few values, or two that are one in other letters.
     """
     place = [attribute.name for attribute in policy.passed].index(name)
     held = {(row[place], person) for row, person in zip(batch.payload, batch.individuals.tolist(), strict=True)}
     people = Counter(value for value, _ in held)
-    common = {value: count for value, count in people.items() if count >= policy.crowd}
-    if len(common) < least:
+    listed = {value for family in known for value in family}
+    every = listed | people.keys()
+    if alike := len(every) - len(set(map(folded, every))):
         raise InputError(
-            f"{name}: {len(common)} values are held by {policy.crowd} people or more; a family needs {least}"
+            f"{name}: {alike} values differ from another one only in case, blanks around them or Unicode form; "
+            "they mean the same: make them alike before they reach the input"
         )
-    families = tuple(deal(common, least))
+    new = {value: count for value, count in people.items() if value not in listed}
+    if known:  # a smaller one would be a weaker policy
+        least = max(least, min(map(len, known)))
+    if len(new) < least and (new or not known):
+        are = "values are in no family of the policy" if known else "values occur"
+        raise InputError(f"{name}: {len(new)} {are}; a family needs {least}{_ADVICE if known else ''}")
+    families = (*known, *(deal(new, least) if new else ()))
     replace(_sensitive(policy, name), families=families)  # raises where a value cannot be in a family
-    counts = tuple(tuple(common[value] for value in family) for family in families)
-    rare = people.total() - sum(common.values())
-    return DealtFamilies(name, families, counts, len(people) - len(common), rare)
+    counts = tuple(tuple(people[value] for value in family) for family in families)
+    return DealtFamilies(name, families, counts, len(known), sum(count < policy.crowd for count in new.values()))
 
 
-def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str]:
-    """Return the policy without families of a sensitive attribute, and its name; of the only one without a name.
+def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str, tuple[Family, ...]]:
+    """Return the policy without families of a sensitive attribute, its name, and the families that it had.
+
+    Parameters
+    ----------
+    name
+        None for the only sensitive attribute.
 
     Raises
     ------
@@ -141,7 +173,7 @@ def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str]:
         replace(_sensitive(policy, chosen), families=()) if attribute.name == chosen else attribute
         for attribute in policy.attributes
     ]
-    return replace(policy, attributes=tuple(attributes)), chosen
+    return replace(policy, attributes=tuple(attributes)), chosen, _sensitive(policy, chosen).families
 
 
 def _sensitive(policy: Policy, name: str) -> Sensitive:

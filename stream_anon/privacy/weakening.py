@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from stream_anon.microdata.diversity import CRITERIA
@@ -242,15 +243,26 @@ def _attribute(
         yield from _publication(place, before, after)
     elif "quasi-identifier" not in (role, before["role"]) and before["type"] != after["type"]:
         yield Weakening(f"{place}.type", f"was {before['type']} and would be {after['type']}")
-    if broken := _broken_families(before, after):
-        text = f"would no longer keep each family whole ({broken} of them): who comes back is among fewer values"
-        yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.families", text)
+    if before.get("families"):
+        for text in _families(before["families"], after.get("families", ())):
+            yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.families", text)
 
 
-def _broken_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """Return how many families lie within none of those after: their people would be among fewer values."""
-    kept = [set(family) for family in after.get("families", ())]
-    return sum(not any(kept_one.issuperset(family) for kept_one in kept) for family in before.get("families", ()))
+def _families(had: Sequence[Sequence[str | None]], has: Sequence[Sequence[str | None]]) -> Iterator[str]:
+    """Say what is lost by other families. Each must stay whole, and none may get a value that was in none.
+
+    Whoever has that value was not published before, and would be in a family of which all others were.
+    """
+    now = {value: number for number, family in enumerate(has) for value in family}
+    known = {value for family in had for value in family}
+    if broken := sum(len({now.get(value, -1 - i) for i, value in enumerate(family)}) > 1 for family in had):
+        yield f"would no longer keep each family whole ({broken} of them): who comes back is among fewer values"
+    new = [known.isdisjoint(family) for family in has]
+    if grown := sum(not own and not known.issuperset(family) for own, family in zip(new, has, strict=True)):
+        yield f"would add values to families that are published ({grown} of them): who appears only now has these"
+    least, fewest = min(map(len, had)), min((len(f) for own, f in zip(new, has, strict=True) if own), default=inf)
+    if fewest < least:
+        yield f"would have a new family of {fewest} values, and had none of fewer than {least}"
 
 
 def _unlisted_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

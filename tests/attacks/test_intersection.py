@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.domains.families import label_of
+from stream_anon.microdata.domains.families import Family, label_of
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.families import deal
+from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.weakening import weakened
 from tests.attacks.conftest import Measured
-from tests.attacks.town import ILLNESSES, Service, classes_of, share, town_policy, townspeople, values_of
+from tests.attacks.town import ILLNESSES, Person, Service, classes_of, share, town_policy, townspeople, values_of
 
 REGULARS, OTHERS, WINDOWS = 200, 800, 10
 
@@ -54,41 +58,115 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
             )
 
 
+def _with_families(families: Sequence[Family]) -> Policy:
+    plain = town_policy()
+    return replace(plain, attributes=(*plain.attributes[:-1], Sensitive("illness", families=tuple(families))))
+
+
+def _common(policy: Policy, regulars: Sequence[Person], windows: range) -> list[set[str] | None]:
+    """Return the labels that all classes of each regular have in common; None for whoever is in no class.
+
+    Records of a value in no family are rejected before the engine sees them.
+    """
+    service, own = Service(policy), policy.attribute("illness")
+    assert isinstance(own, Sensitive)
+    common: list[set[str] | None] = [None] * len(regulars)
+    for number in windows:
+        people = [*regulars, *townspeople(OTHERS, seed=100 + number)]
+        fitting = [person for person, record in enumerate(people) if record["illness"] in own.label_of]
+        release = service.release([people[person] for person in fitting])
+        shown = [str(row[0]) for row in release.payload]
+        seen = [{shown[row] for row in rows} for rows in classes_of(release)]
+        for person, of in zip(fitting, release.class_of_row.tolist(), strict=True):
+            if person < len(regulars) and of >= 0:
+                before = common[person]
+                common[person] = set(seen[of]) if before is None else before & seen[of]
+    return common
+
+
 @pytest.mark.parametrize("least", [2, 3])
 def test_people_who_return_are_among_their_family_however_often_they_come(measured: Measured, least: int) -> None:
     """Promised: what a person may have is never less than a family. Measured: how sure the likeliest of it is.
 
     The attacker knows what the one above does, and who is in which class in each of a hundred windows.
     """
-    families = tuple(deal(Counter(person["illness"] for person in townspeople(5_000, seed=9)), least))
-    plain = town_policy()
-    policy = replace(plain, attributes=(*plain.attributes[:-1], Sensitive("illness", families=families)))
-    service = Service(policy)
+    families = deal(Counter(person["illness"] for person in townspeople(5_000, seed=9)), least)
     regulars = townspeople(REGULARS, seed=1)
-    left = [set(families) for _ in regulars]
-    usual = Counter[str]()
+    common = _common(_with_families(families), regulars, range(1, 101))
+    usual = Counter(person["illness"] for person in regulars)
     for number in range(1, 101):
-        people = [*regulars, *townspeople(OTHERS, seed=100 + number)]
-        release = service.release(people)
-        shown = [row[0] for row in release.payload]
-        seen = [{shown[row] for row in rows} for rows in classes_of(release)]
-        for person, possible in enumerate(left):
-            possible &= {one for one in families if label_of(one) in seen[int(release.class_of_row[person])]}
-        usual.update(person["illness"] for person in people)
-    values = [{value for family in own for value in family} for own in left]
+        usual.update(person["illness"] for person in townspeople(OTHERS, seed=100 + number))
+    of_label = {label_of(family): family for family in families}
+    values = [{value for label in labels or of_label for value in of_label[label]} for labels in common]
     assert min(map(len, values)) >= least
     assert all(person["illness"] in own for person, own in zip(regulars, values, strict=True))
     right = sum(
         max(own, key=usual.__getitem__) == person["illness"] for person, own in zip(regulars, values, strict=True)
     )
     bound = max(max(usual[value] for value in one) / sum(usual[value] for value in one) for one in families)
-    known = sum(len(own) == 1 for own in left)
+    known = sum(labels is not None and len(labels) == 1 for labels in common)
     assert known > REGULARS / 2, "the attack must find most families"
     measured(
         f"k = 5, families of {least}, windows of 1,000 with 200 regulars: after 100 windows the family of "
         f"{share(known, REGULARS)} of the regulars is known, none has fewer than {min(map(len, values))} illnesses "
         f"left, and the most frequent one is right for {share(right, REGULARS)}; of no family more than "
         f"{100 * bound:.0f} % have one illness"
+    )
+
+
+LEFT_OUT = ILLNESSES[-3:]
+LISTED = (*(ILLNESSES[first : first + 3] for first in range(0, 15, 3)), ILLNESSES[15:17])
+
+
+def test_who_never_shows_has_a_value_that_no_family_lists(measured: Measured) -> None:
+    """Not promised: that a rejection hides the value. Where every value is listed, nobody is always missing.
+
+    The attacker knows that the regulars came to ten windows, and in which classes they are.
+    """
+    regulars = townspeople(REGULARS, seed=1)
+    without = _common(_with_families(LISTED), regulars, range(1, 11))
+    missing = [person for person, labels in enumerate(without) if labels is None]
+    left_out = [person for person, own in enumerate(regulars) if own["illness"] in LEFT_OUT]
+    assert missing == left_out
+    assert len(left_out) > 3
+    assert None not in _common(_with_families((*LISTED, LEFT_OUT)), regulars, range(1, 11))
+    measured(
+        f"k = 5, families without three of twenty illnesses: of 200 regulars {len(missing)} are in no class of ten "
+        f"windows, and {share(len(left_out), len(missing))} of these have one of the three; with all twenty listed "
+        "nobody is"
+    )
+
+
+@pytest.mark.parametrize("grown", [True, False], ids=["a-family-grows", "a-family-of-its-own"])
+def test_who_appears_only_since_a_family_grew_has_what_is_new_in_it(measured: Measured, grown: bool) -> None:
+    """Promised: a change of the policy that is not told as weaker leaves everybody among as many values.
+
+    The attacker knows who came to ten windows before the change and to ten behind it.
+    """
+    regulars = townspeople(REGULARS, seed=1)
+    before = _with_families(LISTED)
+    added = [(*LISTED[i], LEFT_OUT[i]) for i in range(3)] if grown else [*LISTED[:3], LEFT_OUT]
+    after = _with_families((*added, *LISTED[3:]))
+    earlier, later = _common(before, regulars, range(1, 11)), _common(after, regulars, range(11, 41))
+    known = {value for family in LISTED for value in family}
+    of_label = {label_of(family): set(family) for family in (*added, *LISTED[3:])}
+    left = [
+        set.union(*(of_label[label] - known for label in labels)) & set(LEFT_OUT)
+        for was, labels in zip(earlier, later, strict=True)
+        if was is None and labels is not None
+    ]
+    truth = [own["illness"] for own, was in zip(regulars, earlier, strict=True) if was is None]
+    assert len(left) == len(truth) > 3
+    assert all(value in own for value, own in zip(truth, left, strict=True))
+    certain = sum(len(own) == 1 for own in left)
+    assert bool(weakened(promises_of(before), promises_of(after))) == grown
+    if not grown:
+        assert {len(own) for own in left} == {3}
+        return
+    assert certain > 0, "the attack must find somebody"
+    measured(
+        f"k = 5, three families that get an illness each: of {len(left)} regulars who are in a class only since "
+        f"then the illness of {share(certain, len(left))} is certain; as a family of three of their own nobody's is"
     )
 
 

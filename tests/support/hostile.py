@@ -106,8 +106,8 @@ def shaped_policy(shape: Shape) -> Policy:
 
 
 def families_policy(policy: Policy) -> Policy:
-    """Return a policy whose results are published as families; an empty text and a missing one are values."""
-    families = (("fine", "ü\u2028", 'a"b'), ("poor", "1", "true"), ("", None, 'q"\\\n'))
+    """Return a policy whose results are published as families; one of them is long, and a missing value is one."""
+    families = (("fine", "ü\u2028", 'a"b'), ("poor", "1", "true"), ("\u00e9\u0001" * 150, None, 'q"\\\n'))
     return replace(
         policy,
         attributes=tuple(

@@ -15,21 +15,27 @@ from stream_anon.settings.policy_file import load_policy
 
 def families(config: Path, source: SampleSource, attribute: str | None, least: int) -> int:
     """Print families of at least `least` values as a setting; return the exit code."""
-    policy, name = unfamilied(load_policy(config), attribute)
+    policy, name, known = unfamilied(load_policy(config), attribute)
     with saying_when_compiling():
         sample = source.read(policy, MOST_STUDIED)
     sample.require_records()
-    dealt = families_of(policy, name, sample.batch, least)
+    dealt = families_of(policy, name, sample.batch, least, known)
     typer.echo(
         f"# From {len(sample):,} records of {sample.source}. Look them through: they go under privacy.sensitive."
     )
     typer.echo(
-        f"# Who takes the most frequent value of somebody's family is right for {dealt.guess:.0%} of the people."
+        f"# Who takes the most frequent value of somebody's family is right for {dealt.guess:.0%} of the people, "
+        "each counted for each of their values."
     )
-    if dealt.rare_values:
+    if dealt.known:
         typer.echo(
-            f"# Values that fewer than {policy.crowd} people have are in no family ({dealt.rare_values:,}, of "
-            f"{dealt.rare_people:,} people in all): their records are rejected, unless you add the values."
+            f"# The families of the policy come first ({dealt.known:,}) and stay as they are; new values are among "
+            "themselves."
+        )
+    if dealt.rare:
+        typer.echo(
+            f"# Values that fewer than {policy.crowd} people have are in families too ({dealt.rare:,}): who is "
+            "known to be there and never shows has a value in no family."
         )
     for line in dealt.lines(least):
         typer.echo(line)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
 
 Family = tuple[str | None, ...]
 """Values that are published as one; None is a missing value."""
@@ -19,6 +20,7 @@ MOST_LABEL = 1_000
 """Letters of a published family."""
 _BETWEEN = "|"
 _MISSING = "null"
+_ALIKE = (Normalization.NFKC, Normalization.CASEFOLD, Normalization.STRIP)
 
 
 def label_of(family: Family) -> str:
@@ -27,13 +29,34 @@ def label_of(family: Family) -> str:
     return _BETWEEN.join([*texts, *([_MISSING] if None in family else [])])
 
 
+def in_order(families: Sequence[Family]) -> tuple[Family, ...]:
+    """Return the same sets of values in the one order in which they are compared, missing ones last."""
+    own = [tuple(sorted(family, key=_after)) for family in families]
+    return tuple(sorted(own, key=lambda family: list(map(_after, family))))
+
+
+def _after(value: str | None) -> tuple[bool, str]:
+    return value is None, value or ""
+
+
+def folded(value: str | None) -> str:
+    """Return the same text for values that differ only in case, blanks around them or Unicode form.
+
+    A missing value is the text that it is published as. A text too long for a normal form stays as it is.
+    """
+    if value is None:
+        return _MISSING
+    return normalized(value, _ALIKE) if len(value) <= MOST_LETTERS else value
+
+
 def labels_of(families: Sequence[Family]) -> dict[str | None, str]:
     """Return for each value the label of its family.
 
     Raises
     ------
     SettingsError
-        Without a place, if a family has fewer than two values, a value is in two, or labels could be mistaken.
+        Without a place, if a family has fewer than two values, a value is in two, labels could be mistaken, or a
+        text says no more than a missing value or another text. Its family is named, and not the value.
     """
     values = [value for family in families for value in family]
     if len(values) > MOST_VALUES:
@@ -51,4 +74,26 @@ def labels_of(families: Sequence[Family]) -> dict[str | None, str]:
     labels = {value: label_of(family) for family in families for value in family}
     if any(len(label) > MOST_LABEL for label in labels.values()):
         raise SettingsError("", f"must not have more than {MOST_LABEL:,} letters each")
+    _refuse_alike(families)
     return labels
+
+
+def _refuse_alike(families: Sequence[Family]) -> None:
+    """Refuse what reads as a missing value, and two values of which nobody would say that they are two."""
+    of_text: dict[str, int] = {}
+    for number, family in enumerate(families, 1):
+        for text in map(folded, family):
+            if not text:
+                raise SettingsError(
+                    "",
+                    f"must not have an empty text or one of blanks, as family {number} has: in tables it is a "
+                    "missing value (write null, and name the text under input.null_values)",
+                )
+            if text in of_text:
+                both = " and ".join(f"family {one}" for one in sorted({of_text[text], number}))
+                raise SettingsError(
+                    "",
+                    "must not have values that differ only in case, blanks around them or Unicode form: they mean "
+                    f"the same ({both})",
+                )
+            of_text[text] = number

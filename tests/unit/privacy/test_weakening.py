@@ -570,7 +570,8 @@ FAMILIES = [["flu", "cold"], ["stroke", "angina", None]]
     [
         (FAMILIES, False),
         ([["cold", "flu"], [None, "angina", "stroke"]], False),
-        ([["flu", "cold", "new"], ["stroke", "angina", None]], False),
+        ([["flu", "cold", "new"], ["stroke", "angina", None]], True),
+        ([["flu", "cold", "stroke", "angina", None, "new"]], True),
         ([["flu", "cold", "stroke", "angina", None]], False),
         ([*FAMILIES, ["new", "newer"]], False),
         ([["flu", "cold"], ["stroke", "angina"]], True),
@@ -578,7 +579,7 @@ FAMILIES = [["flu", "cold"], ["stroke", "angina", None]]
         (FAMILIES[:1], True),
         (None, True),
     ],
-    ids=["same", "order", "more", "united", "another", "smaller", "moved", "dropped", "none"],
+    ids=["same", "order", "more", "united-and-more", "united", "another", "smaller", "moved", "dropped", "none"],
 )
 def test_families_that_no_longer_stand_together_are_told(
     tmp_path: Path, after: list[list[str | None]] | None, told: bool

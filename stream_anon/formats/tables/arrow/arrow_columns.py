@@ -156,14 +156,12 @@ def keys_of(array: Any, nulls: Collection[str]) -> KeyColumn | None:
     nulls
         Texts that mean a missing id.
     """
-    texts = array
-    if pa.types.is_integer(array.type):
-        texts = pc.cast(array, pa.large_string())
-    elif not _is_text(array.type):
+    if not (pa.types.is_integer(array.type) or _is_text(array.type)):
         return None
-    elif nulls:
-        texts = pc.if_else(pc.is_in(array, pa.array(sorted(nulls), array.type)), pa.scalar(None, array.type), array)
-    texts = pc.cast(texts, pa.large_string())
+    texts = pc.cast(array, pa.large_string())  # of views nobody says which are in a set
+    if nulls and _is_text(array.type):
+        missing = pc.is_in(texts, pa.array(sorted(nulls), texts.type))
+        texts = pc.if_else(missing, pa.scalar(None, texts.type), texts)
     if texts.null_count:
         texts = pc.fill_null(texts, "")
     if not _is_sound(texts):

@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.domains.families import in_order
+from stream_anon.privacy.promises import promises_of
+from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
@@ -19,6 +22,10 @@ ILLNESSES = ["flu", "cold", "stroke", "angina", None]
 
 def _people() -> list[dict[str, Any]]:
     return [{**person, "illness": ILLNESSES[place % 5]} for place, person in enumerate(people(200))]
+
+
+def _promises(folder: Path, illness: dict[str, Any]) -> dict[str, Any]:
+    return promises_of(load_policy(_policy(folder, **illness)))
 
 
 def _policy(folder: Path, **illness: Any) -> Path:
@@ -52,7 +59,7 @@ def test_what_is_dealt_can_be_declared_released_and_audited(
     assert "illness" in capsys.readouterr().out
 
 
-def test_a_value_of_few_people_is_counted_and_not_named(
+def test_a_value_of_few_people_is_in_a_family_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records = _people()
@@ -60,8 +67,52 @@ def test_a_value_of_few_people_is_counted_and_not_named(
     source = write_json_lines(tmp_path / "in.jsonl", records)
     assert run(monkeypatch, "families", "-c", _policy(tmp_path), "--input", source) == 0
     told = capsys.readouterr().out
-    assert "in no family (1, of 2 people in all)" in told
-    assert "rare" not in told
+    assert "Values that fewer than 3 people have are in families too (1)" in told
+    listed = [value for family in yaml.safe_load(told)["illness"]["families"] for value in family]
+    assert sorted(map(str, listed)) == sorted(map(str, [*ILLNESSES, "something rare"]))
+
+
+def test_families_of_the_policy_stay_and_new_values_are_dealt_among_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {"invariant": 2, "families": [["flu", "stroke"], ["nobody has it", "nor that"]]}
+    source = write_json_lines(tmp_path / "in.jsonl", _people())
+    before, policy = _promises(tmp_path, known), _policy(tmp_path, **known)
+    command = ("families", "-c", policy, "--input", source, "--invariant")
+    assert run(monkeypatch, *command, "3") == 0
+    told = capsys.readouterr().out
+    assert "The families of the policy come first (2)" in told
+    dealt = yaml.safe_load(told)["illness"]
+    assert dealt["invariant"] == 2
+    assert [set(family) for family in dealt["families"]] == [
+        *map(set, known["families"]),  # type: ignore[call-overload]
+        {"cold", "angina", None},
+    ]
+    assert run(monkeypatch, *command, "4") == 2
+    assert "3 values are in no family of the policy; a family needs 4" in " ".join(capsys.readouterr().err.split())
+    assert weakened(before, _promises(tmp_path, dealt)) == ()
+    larger = {"invariant": 2, "families": [["flu", "stroke", "cold"]]}
+    assert (
+        run(monkeypatch, "families", "-c", _policy(tmp_path, **larger), "--input", source, "--invariant", "2") == 2
+    )
+    assert "2 values are in no family of the policy; a family needs 3" in " ".join(capsys.readouterr().err.split())
+    _policy(tmp_path, **dealt)
+    assert run(monkeypatch, "families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["illness"] == dealt | {
+        "families": [list(family) for family in in_order(tuple(map(tuple, dealt["families"])))]
+    }
+
+
+def test_values_that_are_one_in_other_letters_are_not_dealt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = _people()
+    records[0]["illness"], records[1]["illness"] = "Flu", " cold"
+    source = write_json_lines(tmp_path / "in.jsonl", records)
+    assert run(monkeypatch, "families", "-c", _policy(tmp_path), "--input", source) == 2
+    told = capsys.readouterr().err
+    assert "2 values differ from another one only in case" in told
+    assert "flu" not in told.lower()
 
 
 @pytest.mark.parametrize(

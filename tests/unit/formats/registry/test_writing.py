@@ -77,6 +77,23 @@ async def test_avro_is_written_behind_its_frame_and_read_back_by_the_registered_
     assert (len(batch), len(batch.rejects)) == (0, 1)
 
 
+@pytest.mark.parametrize("form", ["json-schema", "avro", "protobuf"])
+async def test_the_bound_on_what_is_written_counts_a_family_that_is_longer_than_its_value(
+    form: str, tmp_path: Path
+) -> None:
+    families = [["flu", "\u00e9\n" * 450], ["cold", None]]
+    sensitive = {"illness": {"invariant": 2, "families": families}}
+    policy = load_policy(write_policy(tmp_path, privacy={"sensitive": sensitive}, output={"shape": "flat"}))
+    text = b'{"person":"p","age":3,"home":{"city":"Oslo"},"visits":3,"illness":"flu"}'
+    async with MemoryRegistry() as registry:
+        codec = _codec(policy, registry, form)
+        await codec.open()
+        batch = codec.decode([text, text], 0, np.arange(2))
+        written = codec.encode(made_up_release(policy, batch.payload))
+    assert min(map(len, written)) > 1_300
+    assert max(map(len, written)) <= codec.most_released(len(text))
+
+
 async def test_a_schema_that_may_not_be_registered_is_looked_up_by_what_it_says(tmp_path: Path) -> None:
     policy = load_policy(write_policy(tmp_path))
     schema = released_schema(policy)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.attributes import ScalarType, Sensitive, pass_value
-from stream_anon.microdata.domains.families import MOST_LABEL, MOST_VALUES, Family, label_of, labels_of
+from stream_anon.microdata.domains.families import MOST_LABEL, MOST_VALUES, Family, folded, label_of, labels_of
 
 VALUES = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="|"), max_size=6).filter(
-    lambda text: text != "null"
+    lambda text: text != "null" and folded(text) != ""
 )
-FAMILIES = st.lists(VALUES, min_size=4, max_size=12, unique=True).flatmap(
+FAMILIES = st.lists(VALUES, min_size=4, max_size=12, unique_by=folded).flatmap(
     lambda values: st.integers(2, len(values) - 2).map(lambda cut: (tuple(values[:cut]), tuple(values[cut:])))
 )
 
@@ -44,8 +44,20 @@ def test_the_order_of_values_does_not_show(families: tuple[Family, Family]) -> N
         ((("null", "b"),), "missing"),
         ((("a" * MOST_LABEL, "b"),), "letters"),
         ((tuple(map(str, range(MOST_VALUES + 1))),), "values in all"),
+        ((("a", "b"), ("c", "")), "empty text .* family 2 has"),
+        (((" \t", "b"), ("c", "d")), "of blanks, as family 1 has"),
+        ((("\u200b\u3000", "b"),), "of blanks, as family 1 has"),
+        ((("a", "b"), ("c", "A")), r"only in case.* \(family 1 and family 2\)"),
+        ((("a", " a\u00a0"),), r"blanks around.* \(family 1\)"),
+        ((("c", "d"), ("\u00e9", "e\u0301")), r"Unicode form.* \(family 2\)"),
+        ((("\uff21", "b"), ("c", "d"), ("a", "e")), r"\(family 1 and family 3\)"),
+        ((("Stra\u00dfe", "b"), ("STRASSE", "c")), r"\(family 1 and family 2\)"),
+        ((("Null", "b"), ("c", None)), r"\(family 1 and family 2\)"),
     ],
-    ids=["alone", "in-two", "repeated", "bar", "null", "long", "many"],
+    ids=[
+        *("alone", "in-two", "repeated", "bar", "null", "long", "many", "empty", "blank", "no-letter"),
+        *("case", "blanks", "form", "wide", "sharp-s", "null-in-capitals"),
+    ],
 )
 def test_families_that_could_be_mistaken_are_refused_by_the_place_of_the_setting(
     families: tuple[Family, ...], why: str
@@ -54,6 +66,23 @@ def test_families_that_could_be_mistaken_are_refused_by_the_place_of_the_setting
         labels_of(families)
     with pytest.raises(SettingsError, match=rf"privacy\.sensitive\.illness\.families: .*{why}"):
         Sensitive("illness", families=families)
+
+
+def test_no_value_is_named_where_two_are_alike() -> None:
+    """A sample may have brought them."""
+    with pytest.raises(SettingsError) as raised:
+        labels_of((("secret", "b"), ("SECRET ", "c")))
+    assert "secret" not in str(raised.value).lower()
+
+
+def test_long_values_are_compared_as_they_are_written() -> None:
+    assert len(labels_of((("a" * 600, "b"), ("A" * 600, "c")))) == 4
+
+
+def test_the_order_of_families_and_of_their_values_makes_no_other_attribute() -> None:
+    first = Sensitive("illness", families=(("b", None, "a"), ("d", "c")))
+    assert first == Sensitive("illness", families=(("c", "d"), ("a", "b", None)))
+    assert first.families == (("a", "b", None), ("c", "d"))
 
 
 @pytest.mark.parametrize("changes", [{"type": ScalarType.INTEGER}, {"many": True}], ids=["number", "list"])
