@@ -1,7 +1,7 @@
 """Break workers, their broker and the lines between them at random, then account for every record.
 
-    python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--assignment packed|spread] [--most N]
-        [--json FILE]
+    python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--assignment packed|spread]
+        [--most N] [--window N] [--json FILE]
 
 Starts a real Apache Kafka (Java 17, Maven), three to five workers as processes and a producer that numbers its
 records. Topics that are deleted and policies that change are among the faults. The exit code is 1 if a record was
@@ -19,6 +19,7 @@ import logging
 import sys
 import tempfile
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -30,12 +31,17 @@ from tests.support.storm.stage import stage_behind_lines
 from tests.support.storm.storm import Storm
 
 
-async def storm(
-    faults: int, seed: int, rate: float, limit: float, folder: Path, *, packed: bool, most: int | None
-) -> Report:
+async def storm(given: argparse.Namespace, folder: Path) -> Report:
     async with stage_behind_lines(folder, f"c{uuid.uuid4().hex[:8]}") as (stage, lines):
-        weather = Storm(stage, lines, seed, rate, lambda text: print(text, flush=True), packed=packed, most=most)
-        return await weather.run(faults, limit)
+        if given.window is not None:
+            stage = replace(stage, settings={"window": {"max_records": given.window, "max_delay": "20s"}})
+        packed = given.assignment == "packed"
+        weather = Storm(stage, lines, given.seed, given.rate, _say, packed=packed, most=given.most)
+        return await weather.run(given.faults, given.limit or 60 + 12.0 * given.faults)
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 async def control(folder: Path) -> dict[str, int]:
@@ -56,6 +62,7 @@ def main() -> int:
         "--control", action="store_true", help="also show that zombies without a fence repeat records"
     )
     parser.add_argument("--assignment", choices=("packed", "spread"), default="packed", help="kafka.assignment")
+    parser.add_argument("--window", type=int, help="window.max_records, with a delay of 20 s; 200 and 1 s without")
     parser.add_argument("--most", type=int, help="privacy.returning.most: how often one person is released")
     parser.add_argument("--keep", type=Path, help="an empty folder for logs and settings of all workers")
     parser.add_argument("--json", type=Path, help="write the results here as well")
@@ -64,12 +71,8 @@ def main() -> int:
     if missing:
         print(missing, file=sys.stderr)
         return 2
-    limit = given.limit or 60 + 12.0 * given.faults
     with tempfile.TemporaryDirectory(prefix="chaos") as folder:
-        kept, packed = given.keep or Path(folder) / "storm", given.assignment == "packed"
-        report = asyncio.run(
-            storm(given.faults, given.seed, given.rate, limit, kept, packed=packed, most=given.most)
-        )
+        report = asyncio.run(storm(given, given.keep or Path(folder) / "storm"))
         figures = {"machine": machine(), **report.figures()}
         if given.control:
             figures["control"] = asyncio.run(control(Path(folder) / "control"))
