@@ -32,9 +32,9 @@ from tests.support.storm.storm import Storm
 
 
 async def storm(given: argparse.Namespace, folder: Path) -> Report:
-    async with stage_behind_lines(folder, f"c{uuid.uuid4().hex[:8]}") as (stage, lines):
-        if given.window is not None:
-            stage = replace(stage, settings={"window": {"max_records": given.window, "max_delay": "20s"}})
+    async with stage_behind_lines(folder, f"c{uuid.uuid4().hex[:8]}") as (plain, lines):
+        large = {"window": {"max_records": given.window, "max_delay": "20s"}}
+        stage = plain if given.window is None else replace(plain, settings=large)
         packed = given.assignment == "packed"
         weather = Storm(stage, lines, given.seed, given.rate, _say, packed=packed, most=given.most)
         return await weather.run(given.faults, given.limit or 60 + 12.0 * given.faults)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from stream_anon.microdata.diversity import CRITERIA
 from stream_anon.microdata.policy import EVERY_RECORD
+from stream_anon.privacy.returning.weakened_returns import weakened_families, weakened_returns
 
 _PUBLISHED = {"quasi-identifier": 1, "sensitive": 2, "insensitive": 3}  # the higher, the less is protected
 _NEVER = 0
@@ -64,7 +64,8 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
     if after["extra_levels"] < before.get("extra_levels", 0):
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
     yield from _individual(before.get("individual", after["individual"]), after["individual"])
-    yield from _returning(asked.get("returning"), asks.get("returning"))
+    for place, text in weakened_returns(asked.get("returning"), asks.get("returning")):
+        yield Weakening(place, text)
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
     yield from _levels(before, after)
@@ -91,19 +92,6 @@ def _individual(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weak
     elif lost := [step for step in had.get("normalize", ()) if step not in has.get("normalize", ())]:
         words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
         yield Weakening("privacy.individual.normalize", words)
-
-
-def _returning(had: Mapping[str, Any] | None, has: Mapping[str, Any] | None) -> Iterator[Weakening]:
-    """Compare how often one person is released at most."""
-    if had is None:
-        return
-    if has is None:
-        yield Weakening("privacy.returning", f"was {had['most']} in {had['period']:g} s and would be no bound")
-        return
-    if has["most"] > had["most"]:
-        yield Weakening("privacy.returning.most", _rose(had["most"], has["most"]))
-    if has["period"] < had["period"]:
-        yield Weakening("privacy.returning.period", _fell(had["period"], has["period"]))
 
 
 def _in_words(individual: Mapping[str, Any]) -> str:
@@ -244,25 +232,8 @@ def _attribute(
     elif "quasi-identifier" not in (role, before["role"]) and before["type"] != after["type"]:
         yield Weakening(f"{place}.type", f"was {before['type']} and would be {after['type']}")
     if before.get("families"):
-        for text in _families(before["families"], after.get("families", ())):
+        for text in weakened_families(before["families"], after.get("families", ())):
             yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.families", text)
-
-
-def _families(had: Sequence[Sequence[str | None]], has: Sequence[Sequence[str | None]]) -> Iterator[str]:
-    """Say what is lost by other families. Each must stay whole, and none may get a value that was in none.
-
-    Whoever has that value was not published before, and would be in a family of which all others were.
-    """
-    now = {value: number for number, family in enumerate(has) for value in family}
-    known = {value for family in had for value in family}
-    if broken := sum(len({now.get(value, -1 - i) for i, value in enumerate(family)}) > 1 for family in had):
-        yield f"would no longer keep each family whole ({broken} of them): who comes back is among fewer values"
-    new = [known.isdisjoint(family) for family in has]
-    if grown := sum(not own and not known.issuperset(family) for own, family in zip(new, has, strict=True)):
-        yield f"would add values to families that are published ({grown} of them): who appears only now has these"
-    least, fewest = min(map(len, had)), min((len(f) for own, f in zip(new, has, strict=True) if own), default=inf)
-    if fewest < least:
-        yield f"would have a new family of {fewest} values, and had none of fewer than {least}"
 
 
 def _unlisted_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

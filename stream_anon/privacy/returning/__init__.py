@@ -1,0 +1,1 @@
+"""What is promised to people who come back."""

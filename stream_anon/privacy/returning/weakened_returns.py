@@ -1,0 +1,37 @@
+"""What one policy promises less than another to people who come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import Any
+
+
+def weakened_returns(had: Mapping[str, Any] | None, has: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """Yield the settings by which `privacy.returning`, as certificates tell it, promises less, and why."""
+    if had is None:
+        return
+    if has is None:
+        yield "privacy.returning", f"was {had['most']} in {had['period']:g} s and would be no bound"
+        return
+    if has["most"] > had["most"]:
+        yield "privacy.returning.most", f"was {had['most']} and would rise to {has['most']}"
+    if has["period"] < had["period"]:
+        yield "privacy.returning.period", f"was {had['period']:g} s and would fall to {has['period']:g} s"
+
+
+def weakened_families(had: Sequence[Sequence[str | None]], has: Sequence[Sequence[str | None]]) -> Iterator[str]:
+    """Say what is lost by other families. Each must stay whole, and none may get a value that was in none.
+
+    Whoever has that value was not published before, and would be in a family of which all others were.
+    """
+    now = {value: number for number, family in enumerate(has) for value in family}
+    known = {value for family in had for value in family}
+    if broken := sum(len({now.get(value, -1 - i) for i, value in enumerate(family)}) > 1 for family in had):
+        yield f"would no longer keep each family whole ({broken} of them): who comes back is among fewer values"
+    new = [known.isdisjoint(family) for family in has]
+    if grown := sum(not own and not known.issuperset(family) for own, family in zip(new, has, strict=True)):
+        yield f"would add values to families that are published ({grown} of them): who appears only now has these"
+    least, fewest = min(map(len, had)), min((len(f) for own, f in zip(new, has, strict=True) if own), default=inf)
+    if fewest < least:
+        yield f"would have a new family of {fewest} values, and had none of fewer than {least}"
