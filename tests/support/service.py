@@ -94,7 +94,8 @@ class Stage:
             "window": {**window, **given.get("window", {})},
             **{section: given[section] for section in ("engine", "output") if section in given},
             "attributes": {
-                name: {**own, **given.get("attributes", {}).get(name, {})} for name, own in attributes.items()
+                name: {**attributes.get(name, {}), **given.get("attributes", {}).get(name, {})}
+                for name in {**attributes, **given.get("attributes", {})}
             },
             "http": given.get("http", {"port": 0, "admin_port": 0}),
             "logs": {"format": "json", "level": "debug"},

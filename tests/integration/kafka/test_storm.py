@@ -22,7 +22,7 @@ SHORT = 5
 LONG = int(os.environ.get("STREAM_ANON_STORM_FAULTS", "40"))
 AVRO = int(os.environ.get("STREAM_ANON_STORM_AVRO_FAULTS", "20"))
 RETURNS = int(os.environ.get("STREAM_ANON_STORM_RETURNS_FAULTS", "15"))
-MOST = 5  # releases of one person
+MOST = 2  # releases of one person
 SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -59,7 +59,7 @@ async def test_a_storm_loses_and_doubles_no_count_of_who_was_released(unique: st
     assert report.verdict.clean, figures
     assert not report.failures, figures
     assert report.faults.total() >= RETURNS // 2, f"too slow a machine for a storm: {figures}"
-    assert report.verdict.notes["people released as often as allowed"] > 1000, figures
+    assert report.verdict.notes["people released as often as allowed"] > 500, figures
 
 
 @pytest.mark.soak

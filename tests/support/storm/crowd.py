@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 from tests.support.hostile_batches import HOSTILE, ODD, UNREADABLE
 from tests.support.raw_producer import raw_producer
 from tests.support.service import CITIES, PARTITIONS, Stage
+from tests.support.storm.returns import ILLNESSES
 
 _TICK = 0.05
 _BAD = 0.01  # of all records: they end as dead letters
@@ -142,6 +143,8 @@ class Crowd:
             age = "no number"
         city = CITIES[int(self._draws.integers(len(CITIES)))]
         record = {"person": person, "age": age, "city": city, "serial": serial}
+        if self._by_person:
+            record["illness"] = ILLNESSES[person % len(ILLNESSES)]
         return self._stage.encode(json.dumps(record).encode())
 
 

@@ -1,4 +1,4 @@
-"""A bound on how often one person is released, and whether it held in a storm."""
+"""What holds for people who come back, in a storm: a bound on their releases, and families of an illness."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from aiokafka import ConsumerRecord
 
@@ -15,16 +14,22 @@ from tests.support.service import Stage
 from tests.support.storm.verdict import Topics, Verdict
 
 _HEAD = struct.Struct(">B8sq")  # of an entry: its version, the name of a key, when its window was sealed
+FAMILIES = (("angina", "asthma", "flu"), ("cold", "cough", "stroke"))
+ILLNESSES = tuple(sorted(value for family in FAMILIES for value in family))
 Counts = Mapping[tuple[str, int], int]
 """People by window and partition of the input."""
 
 
 def bounded(stage: Stage, most: int) -> Stage:
-    """Return a stage on which nobody is released more often, in a period that no storm outlasts."""
+    """Return a stage with families, on which nobody is released more often in 300 days."""
     (stage.folder / "returns.key").write_bytes(b"a secret of sixteen bytes or more")
-    bound = {"returning": {"most": most, "period": "300d", "key_file": "returns.key"}}
+    bound = {
+        "returning": {"most": most, "period": "300d", "key_file": "returns.key"},
+        "sensitive": {"illness": {"invariant": 3, "families": [list(family) for family in FAMILIES]}},
+    }
     sections = {
         "privacy": {**stage.settings.get("privacy", {}), **bound},
+        "attributes": {"illness": {"role": "sensitive"}},
         # Odd batches go to one partition, whose ever they are.
         "kafka": {**stage.settings.get("kafka", {}), "accept_risks": ["scattered-people"]},
     }
@@ -53,14 +58,20 @@ def people_released(released: Iterable[tuple[str, int, int]]) -> Counts:
 def check_returns(
     verdict: Verdict, topics: Topics, entries: Iterable[ConsumerRecord], people: Sequence[int], most: int
 ) -> None:
-    """Note who was released too often, and windows whose people are not those that were noted."""
-    partition_of: dict[Any, int] = {
-        json.loads(record.value)["serial"]: record.partition for life in topics.lives for record in life.given
-    }
-    released = set()
+    """Note who was released too often, windows whose people are not those that were noted, and other families."""
+    partition_of: dict[int, int] = {}
+    family_of: dict[int, str] = {}
+    families = {value: "|".join(family) for family in FAMILIES for value in family}
+    for record in (record for life in topics.lives for record in life.given):
+        value = json.loads(record.value)
+        partition_of[value["serial"]], family_of[value["serial"]] = record.partition, families[value["illness"]]
+    released, others = set(), 0
     for record in topics.output:
-        serial = json.loads(record.value)["serial"]
+        value = json.loads(record.value)
+        serial = value["serial"]
         released.add((dict(record.headers)["batch"].decode(), partition_of[serial], people[serial]))
+        others += value["illness"] != family_of[serial]
+    verdict.mismatch("an illness that is not shown as its family", others)
     often = Counter((partition, person) for _, partition, person in released)
     verdict.mismatch("a person released too often", sum(count > most for count in often.values()))
     counted, there = people_noted(entries), people_released(released)
