@@ -13,6 +13,7 @@ from typing import Any
 
 from stream_anon.microdata.diversity import CRITERIA
 from stream_anon.microdata.policy import EVERY_RECORD
+from stream_anon.privacy.population.weakened_presence import weakened_presence
 
 _PUBLISHED = {"quasi-identifier": 1, "sensitive": 2, "insensitive": 3}  # the higher, the less is protected
 _NEVER = 0
@@ -64,6 +65,8 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
     yield from _individual(before.get("individual", after["individual"]), after["individual"])
     yield from _returning(asked.get("returning"), asks.get("returning"))
+    for place, text in weakened_presence(asked.get("presence"), asks.get("presence")):
+        yield Weakening(place, text)
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])
     yield from _levels(before, after)
