@@ -350,7 +350,7 @@ class Policy:
             return
         if not 0 < self.presence.most < 1:
             raise SettingsError("privacy.presence.most", "must be above 0 and below 1")
-        if self.population is not None and self.population.digest != self.presence.digest:
+        if self.population is not None and self.population.digest != self.presence.counted:
             raise SettingsError("privacy.presence.population", "is not the one that its bound names")
         if self.method is not None and self.method.name in (ANATOMY, IAB):
             why = "publishes exact values" if self.method.name == ANATOMY else "counts across its groups"

@@ -34,7 +34,7 @@ class PresenceAudit:
         self._asked = policy.presence
         self._attributes = policy.quasi_identifiers
         self._population = policy.population
-        if self._asked is not None and population is not None and population.digest == self._asked.digest:
+        if self._asked is not None and population is not None and population.digest == self._asked.counted:
             self._population = population
         self._fitting: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
         self._most = 0 if self._population is None else _MOST_REMEMBERED // max(1, len(self._population.counts))

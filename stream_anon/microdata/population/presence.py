@@ -47,12 +47,14 @@ class PresenceBound:
     ----------
     most
         Largest share of them.
-    digest, people
-        Of the population: see `PopulationCounts`. Who has the policy document alone has no more of it.
+    counted
+        Digest of the population: see `PopulationCounts`.
+    people
+        Its size. Who has the policy document alone has no more of it than these two.
     """
 
     most: float
-    digest: str
+    counted: str
     people: int
 
     def holds(self, individuals: NDArray[np.int64], people: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -83,4 +85,4 @@ class AskedPresence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, bound: PresenceBound | None) -> AskedPresence | msgspec.UnsetType:
         """Return what is said of a bound; nothing where there is none."""
-        return msgspec.UNSET if bound is None else cls(bound.most, bound.digest, bound.people)
+        return msgspec.UNSET if bound is None else cls(bound.most, bound.counted, bound.people)
