@@ -49,7 +49,7 @@ def test_a_population_is_the_one_that_its_bound_names_and_is_neither_shown_nor_c
 
 @pytest.mark.parametrize("method", [ANATOMY, IAB])
 def test_methods_that_cannot_keep_it_refuse_it(method: str) -> None:
+    options = {"target": "illness"} if method == ANATOMY else {}
     with pytest.raises(SettingsError, match=f"is not for method: {method}"):
-        options = {"target": "illness"} if method == ANATOMY else {}
         town_policy(method=MethodChoice(method, options), **bounded(0.3, KNOWN))
     town_policy(method=MethodChoice("samarati"), **bounded(0.3, KNOWN))
