@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from stream_anon.audit.collected_violations import CollectedViolations
+from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.times import seconds_of
@@ -37,10 +38,19 @@ class CertificateAudit:
         Which values can be published; None where the policy's domains are not known.
     findings
         Where violations are noted.
+    presence
+        Knows the population, where it is at hand.
     """
 
-    def __init__(self, policy: Policy, values: ValueBook | None, findings: CollectedViolations) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        values: ValueBook | None,
+        findings: CollectedViolations,
+        presence: PresenceAudit | None = None,
+    ) -> None:
         self._policy = policy
+        self._presence = presence or PresenceAudit(policy)
         self._values = values
         self._findings = findings
         self._attributes = policy.quasi_identifiers
@@ -56,13 +66,18 @@ class CertificateAudit:
         self._check_classes(certificate)
         for names in self._shields.untrue(certificate):
             self._findings.add(Kind.WRONG_ACHIEVED_SHIELD, certificate.batch, attribute=names)
+        for number in self._presence.crowded_classes(certificate):
+            self._findings.add(Kind.TOO_MANY_PRESENT, certificate.batch, number)
+        if self._presence.untrue(certificate):
+            self._findings.add(Kind.WRONG_ACHIEVED_PRESENCE, certificate.batch)
         self._check_loss(certificate)
 
     def _check_criteria(self, certificate: Certificate) -> None:
         batch = certificate.batch
         asked, judged = certificate.asked, asked_of(self._policy)
         if self._values is None:  # then nobody knows which levels and families there are
-            asked = replace(asked, levels=UNSET, max_suppressed=UNSET, families=UNSET)
+            asked = replace(asked, levels=UNSET, max_suppressed=UNSET, families=UNSET, returning=UNSET)
+            judged = replace(judged, returning=UNSET)
             if not certificate.classes:  # nor which quasi-identifiers
                 asked, judged = replace(asked, shields=UNSET), replace(judged, shields=UNSET)
         if asked != judged:

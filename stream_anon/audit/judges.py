@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 
 import msgspec
 
 from stream_anon.audit.certificates import CertificateAudit
 from stream_anon.audit.collected_violations import CollectedViolations
+from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
@@ -20,6 +22,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
+from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 from stream_anon.privacy.certificate import Asked, Certificate
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, join_document
 
@@ -42,6 +45,8 @@ class Judge:
         Of a stand-in: the names that may be repeated. Others stand in a certificate only, and may be anything.
     keys
         Of the digests of contents, as far as they are at hand.
+    population
+        That of the policy that the audit was given. It serves all policies that name its hash.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class Judge:
         on_trust: bool = False,
         declared: frozenset[str] = frozenset(),
         keys: Collection[DigestKey] = (),
+        population: PopulationCounts | None = None,
     ) -> None:
         values = None if on_trust else ValueBook(policy)
         if on_trust:
@@ -60,8 +66,10 @@ class Judge:
         self.policy = policy
         self.promises = promises
         self.on_trust = on_trust
-        self.records = WindowAudit(policy, values, findings, keys)
-        self.certificates = CertificateAudit(policy, values, findings)
+        # What stands for a policy on trust has other domains than the population.
+        presence = PresenceAudit(policy, None if on_trust else population)
+        self.records = WindowAudit(policy, values, findings, keys, presence)
+        self.certificates = CertificateAudit(policy, values, findings, presence)
 
 
 class _Discreet(CollectedViolations):
@@ -153,12 +161,29 @@ class Judges:
             if document is None:
                 return self.stand_in(certificate)
             try:
-                self._judges[name] = Judge(document.policy(), name, self._findings, keys=self._keys)
+                self._judges[name] = Judge(
+                    document.policy(),
+                    name,
+                    self._findings,
+                    keys=self._keys,
+                    population=self._population_for(document),
+                )
             except CertificateError:
                 self._findings.add(Kind.WRONG_DOCUMENT, certificate.batch)
                 self._documents[name] = None
                 return self.stand_in(certificate)
         return self._judges[name]
+
+    def _population_for(self, document: PolicyDocument) -> PopulationCounts | None:
+        """Return the population that was given if it is coded as the document's quasi-identifiers are."""
+        if self.given.policy.population is None:
+            return None
+        own, other = (
+            json.loads(one.text)["attributes"] for one in (PolicyDocument.of(self.given.policy), document)
+        )
+        role = QuasiIdentifier.role
+        same = [one for one in own if one["role"] == role] == [one for one in other if one["role"] == role]
+        return self.given.policy.population if same else None
 
     def stand_in(self, certificate: Certificate) -> Judge:
         """Return a judge that knows only what the window's certificate says about its policy."""
@@ -210,7 +235,13 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
         window=WindowLimits(max_records=max(WindowLimits.max_records, min(widest, MOST_CLASS))),
         shields=shields,
         shape=given.shape,
+        presence=_presence(asked),
     )
+
+
+def _presence(asked: Asked) -> PresenceBound | None:
+    told = asked.presence
+    return None if told is msgspec.UNSET else PresenceBound(told.most, told.digest, told.people)
 
 
 def _diversity(asked: Asked, name: str) -> Diversity:

@@ -37,6 +37,8 @@ class Kind(StrEnum):
     WRONG_ACHIEVED_L = "achieved distinct_l is below what is asked or above what the records show"
     WRONG_ACHIEVED_SPREAD = "an achieved figure of sensitive values is not what is asked, or better than shown"
     WRONG_ACHIEVED_SHIELD = "a shield reached less than is asked, or other than the classes show"
+    TOO_MANY_PRESENT = "more of the people who fit the class are in it than presence allows"
+    WRONG_ACHIEVED_PRESENCE = "an achieved presence is above what is asked, or other than the classes show"
     CLASS_TWICE = "two classes are published alike"
     WRONG_ATTRIBUTES = "the class does not have the policy's quasi-identifiers"
     ILLEGAL_CLASS_VALUE = "the class has a value that the policy cannot publish"
@@ -67,9 +69,7 @@ class Kind(StrEnum):
     UNCERTIFIED_CLASS = "records are of no class of the certificate"
     WRONG_CLASS_SIZE = "the class has another number of records than certified"
     WRONG_DIGEST = "the class's records are not those that were certified: their digest is another one"
-    DIGESTS_WITHOUT_KEY = (
-        "a key is set, and its records cannot be compared: no digests, another key, or an unknown policy"
-    )
+    DIGESTS_WITHOUT_KEY = "a key is set, and its records cannot be compared: no digests, another key or policy"
     TOO_FEW_RECORDS = "a class has fewer than k records"
     TOO_FEW_SHIELDED = "fewer records share what is published of a shield's attributes than it asks"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"

@@ -14,13 +14,14 @@ from stream_anon.audit.digests.comparing import Recount, Uncompared, keys_of
 from stream_anon.audit.digests.kept_lines import WindowLines
 from stream_anon.audit.formats.contents import lines_of
 from stream_anon.audit.formats.series import Series
+from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import Shown, disclosed, faults, is_true
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.output.digest_key import DigestKey
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
 
 
@@ -28,6 +29,7 @@ from stream_anon.privacy.certificate import AchievedSpread, Certificate, Certifi
 class _Group:
     """The records seen so far with one published tuple."""
 
+    quasi: Sequence[Any]
     records: int = 0
     shown: list[Shown] = field(default_factory=list)  # values of each sensitive attribute, in policy order
     accused: bool = False  # whether one of the records is at fault by itself
@@ -61,6 +63,8 @@ class WindowAudit:
         Where violations are noted.
     keys
         Of the digests of contents, as far as they are at hand.
+    presence
+        Knows the population, where it is at hand.
     """
 
     def __init__(
@@ -69,8 +73,10 @@ class WindowAudit:
         values: ValueBook | None,
         findings: CollectedViolations,
         keys: Collection[DigestKey] = (),
+        presence: PresenceAudit | None = None,
     ) -> None:
         self._policy = policy
+        self._presence = presence or PresenceAudit(policy)
         self._findings = findings
         self._keys = keys
         self._reader = ReleasedRecordReader(policy, typed=values is not None)
@@ -122,7 +128,7 @@ class WindowAudit:
         """Return the records of a published tuple, whose values are looked at when the first one comes."""
         group = window.groups.get(key)
         if group is None:
-            group = window.groups[key] = _Group(shown=[Shown() for _ in self._sensitive])
+            group = window.groups[key] = _Group(quasi, shown=[Shown() for _ in self._sensitive])
             for place, value in enumerate(quasi):
                 if self._values is not None and self._values.ncp(place, value) is None:
                     self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
@@ -221,6 +227,9 @@ class WindowAudit:
     def _count(self, batch: str | None, number: int | None, group: _Group, whole: Sequence[Shown]) -> None:
         if group.records < (self._policy.k or 1):
             self._findings.add(Kind.TOO_FEW_RECORDS, batch, number)
+        # Elsewhere nothing but a certificate tells how many individuals these are.
+        if self._policy.individual == EVERY_RECORD and self._presence.crowded(group.quasi, group.records):
+            self._findings.add(Kind.TOO_MANY_PRESENT, batch, number)
         for name, shown, base in zip(self._sensitive, group.shown, whole, strict=True):
             asked = self._policy.diversity.get(name)
             for kind in () if asked is None else faults(shown, base, asked):

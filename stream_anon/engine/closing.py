@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 from stream_anon.clustering.partitioning import TOO_HIGH
 from stream_anon.engine.chosen_classes import chosen, no_classes, without
 from stream_anon.engine.dealing import dealt
-from stream_anon.engine.raising import Raised, Raiser
+from stream_anon.engine.gating import WindowGate
+from stream_anon.engine.raising import Raiser
 from stream_anon.engine.returning import counted_release
+from stream_anon.engine.uniting.presence import PresenceUniter
+from stream_anon.engine.uniting.unions import Raised
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
-from stream_anon.privacy.criteria import ClassCounts, Criteria
-from stream_anon.privacy.gate import violating_classes
+from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
 from stream_anon.privacy.level_limits import LevelLimits
-from stream_anon.privacy.shields import ShieldCheck
+from stream_anon.privacy.population.presence_check import PresenceCheck
 
 TooLarge = Callable[[Release], NDArray[np.int64]]
 """Returns the released rows that cannot be published, since what would be written of them is too large."""
@@ -32,26 +34,6 @@ TooLarge = Callable[[Release], NDArray[np.int64]]
 def all_fit(release: Release) -> NDArray[np.int64]:  # noqa: ARG001 - a `TooLarge`
     """Return no row."""
     return np.empty(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Gated:
-    """What the gate left: classes, their counts, each shield's least individuals.
-
-    Parameters
-    ----------
-    violations
-        Classes that were at fault.
-    bare
-        Rows that a shield did not hold for any more once others were gone.
-    """
-
-    class_of_row: NDArray[np.int32]
-    generalized: GeneralizedClasses
-    counts: ClassCounts
-    shields: tuple[int, ...]
-    violations: int
-    bare: int
 
 
 class Closer:
@@ -72,7 +54,9 @@ class Closer:
         self._limits = LevelLimits(policy.quasi_identifiers)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
         self._raiser = Raiser(policy, self._generalizers)
-        self._shields = ShieldCheck(policy)
+        self._presence = PresenceCheck(policy)
+        self._gate = WindowGate(policy, self._limits, self._presence)
+        self._uniter = PresenceUniter(policy, self._generalizers, self._presence)
 
     def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit) -> Release:
         """Return what becomes of a window.
@@ -164,23 +148,27 @@ class Closer:
     ) -> Release:
         # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
         class_of_row, generalized, united = self._united(window.columns, clusters, shuffle)
-        # 3. RAISE: what would be published of too few people by a shield is published alike with other classes.
+        # 3. What would be published of too many of those who fit it, and then, by RAISE, of too few people by a
+        # shield, is published alike with other classes.
         class_of_row, generalized, united, high = self._below_limits(
             window.columns, class_of_row, generalized, united
         )
-        shielded = self._raiser.raised(window.columns.individuals, class_of_row, generalized, united)
+        people = window.columns.individuals
+        wide = self._uniter.united(people, Raised(class_of_row, generalized, united))
+        shielded = self._raiser.raised(people, wide.class_of_row, wide.generalized, wide.united)
         # 4. The gate: what fails is suppressed, and the rest is checked again.
         begun = self._watch()
-        gated = self._gated(window.columns, shielded)
+        gated = self._gate.gated(window.columns, shielded)
         gate_seconds = self._watch() - begun
         class_of_row, generalized, counts = gated.class_of_row, gated.generalized, gated.counts
         bare = shielded.gone + gated.bare
-        placed = int((clusters >= 0).sum()) - high - bare
+        placed = int((clusters >= 0).sum()) - high - bare - gated.crowding
         rows = np.flatnonzero(class_of_row >= 0)
         suppressed = {
             **reasons,
             Suppression.MAX_LEVEL: reasons.get(Suppression.MAX_LEVEL, 0) + high,
             Suppression.SHIELD: reasons.get(Suppression.SHIELD, 0) + bare,
+            Suppression.PRESENCE: reasons.get(Suppression.PRESENCE, 0) + gated.crowding,
             Suppression.GATE: reasons.get(Suppression.GATE, 0) + placed - len(rows),
             Suppression.OVER_LIMIT: window.over_limit,
             Suppression.RETURNING: window.returning,
@@ -225,6 +213,7 @@ class Closer:
             gate_seconds=gate_seconds,
             missing=missing_by_name(self._policy, window.missing),
             achieved_shields=gated.shields,
+            achieved_presence=gated.presence,
         )
 
     def _united(
@@ -266,32 +255,6 @@ class Closer:
         left, generalized = without(high, class_of_row, generalized)
         gone = int((class_of_row >= 0).sum() - (left >= 0).sum())
         return left, generalized, np.ones(generalized.ncp.shape[1], np.bool_), gone
-
-    def _gated(self, rows: Columns, classes: Raised) -> _Gated:
-        class_of_row, generalized = classes.class_of_row, classes.generalized
-        violations, bare = 0, 0
-        # A violation is a bug of the partitioner's. That a union fails where frequencies are asked for is none:
-        # people with several values may upset it. Nor is it one that the rest fails once some rows are gone.
-        by_frequency = any(asked.asks for asked in self._criteria.asked) or any(self._criteria.lists)
-        excused, fewer = classes.united & by_frequency, False
-        while True:
-            placed = np.flatnonzero(class_of_row >= 0)
-            part = rows if len(placed) == len(rows) else rows.take(placed)
-            own = class_of_row[placed].astype(np.int64)
-            failing, counts = violating_classes(part, own, generalized, self._criteria)
-            failing |= self._limits.too_fine(generalized)
-            if self._policy.shields:  # what lay too high before RAISE is gone
-                failing |= self._limits.too_coarse(generalized, part.codes, class_of_row[placed])
-            below, shields = self._shields.below(part.individuals, own, generalized)
-            if not failing.any() and fewer:
-                failing, excused = below, below
-                bare += int(below[own].sum())
-            failing |= below & (not fewer)
-            if not failing.any():
-                return _Gated(class_of_row, generalized, counts, shields, violations, bare)
-            violations += int((failing & ~excused).sum())
-            class_of_row, generalized = without(failing, class_of_row, generalized)
-            excused, fewer = np.full(generalized.ncp.shape[1], by_frequency), True
 
 
 def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]:

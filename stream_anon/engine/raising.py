@@ -12,45 +12,20 @@ individuals these have: no row is looked at, and no sensitive value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, people_of_groups
-from stream_anon.engine.chosen_classes import chosen, without
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.engine.chosen_classes import without
+from stream_anon.engine.uniting.unions import Raised, cells_of, published_alike
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike
 
 MOST_TURNS = 32  # of all shields; groups that fall short after them are suppressed
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Raised:
-    """What became of the classes of a window.
-
-    Parameters
-    ----------
-    class_of_row
-        int32[n], `SUPPRESSED` for rows in none.
-    generalized
-        What is published of each of the c classes.
-    united
-        bool[c], whether it holds several of the classes before.
-    gone
-        Rows whose class fell short of a shield.
-    """
-
-    class_of_row: NDArray[np.int32]
-    generalized: GeneralizedClasses
-    united: NDArray[np.bool_]
-    gone: int = 0
 
 
 class Raiser:
@@ -123,54 +98,15 @@ class Raiser:
         changed = np.flatnonzero(name != np.arange(len(name)))
         if not len(changed):
             return before
-        generalized = before.generalized
-        low, high = generalized.low.copy(), generalized.high.copy()
-        labels, ncp = generalized.labels.copy(), generalized.ncp.copy()
-        values, members = list(generalized.values), list(generalized.members)
         union = name[groups.of_class]
         classes = np.flatnonzero(np.isin(union, name[changed]))
-        own = union[classes]
-        for column, j in enumerate(groups.places.tolist()):
-            generalizer, sets = self._generalizers[j], members[j]
-            if sets is None:
-                found = generalizer.intervals(groups.low[own, column], groups.high[own, column])
-            else:
-                joined = _unions(self._attributes[j], [sets[one] for one in classes.tolist()], own)
-                found = generalizer.sets(joined)
-            low[j, classes], high[j, classes], labels[j, classes], ncp[j, classes] = generalizer.columns(found)
-            values[j] = list(values[j])
-            for one, place in zip(classes.tolist(), found.tolist(), strict=True):
-                values[j][one] = generalizer.values[place]
-            if sets is not None:
-                members[j] = _replaced(self._attributes[j], sets, classes, joined)
-        raised = GeneralizedClasses(low, high, values, labels, ncp, members)
-        first, place = alike(raised.labels)
-        class_of_row = np.where(before.class_of_row >= 0, place[before.class_of_row], SUPPRESSED).astype(np.int32)
-        united = (np.bincount(place) > 1) | (np.bincount(place, before.united) > 0)
-        return Raised(class_of_row, chosen(raised, first), united, before.gone)
+        bounds = groups.low, groups.high
+        return published_alike(
+            self._attributes, self._generalizers, before, classes, union[classes], groups.places, bounds
+        )
 
     def _cells(self, groups: _Groups) -> NDArray[np.int64]:
-        """Return numbers that groups have in common that could be published alike without exceeding `max_level`."""
-        columns = [
-            self._tops(self._attributes[j], groups.low[:, column], groups.high[:, column])
-            for column, j in enumerate(groups.places.tolist())
-            if self._attributes[j].max_level is not None
-        ]
-        if not columns:
-            return np.zeros(len(groups.records), np.int64)
-        return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-    @staticmethod
-    def _tops(attribute: QuasiIdentifier, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the first code of the highest node that may be published, -1 for what lies above it already."""
-        level = attribute.max_level
-        if level is None:
-            raise ValueError("no level is the highest one")
-        tops: dict[tuple[int, int], int] = {}
-        for pair in set(zip(low.tolist(), high.tolist(), strict=True)):
-            top = attribute.node_at(pair[0], level)
-            tops[pair] = top[0] if top[0] <= pair[0] and pair[1] <= top[1] else -1
-        return np.array([tops[pair] for pair in zip(low.tolist(), high.tolist(), strict=True)], np.int64)
+        return cells_of([self._attributes[j] for j in groups.places.tolist()], groups.low, groups.high)
 
 
 class _Groups:
@@ -231,28 +167,3 @@ def _without(found: Raised, failing: NDArray[np.bool_]) -> Raised:
     left, generalized = without(failing, found.class_of_row, found.generalized)
     gone = int((found.class_of_row >= 0).sum() - (left >= 0).sum())
     return Raised(left, generalized, np.ones(int((~failing).sum()), np.bool_), found.gone + gone)
-
-
-def _unions(
-    attribute: QuasiIdentifier, sets: Sequence[tuple[int, ...]], union: NDArray[np.int64]
-) -> list[tuple[int, ...]]:
-    """Return for each class the codes of all classes of its union; one that covers everything makes all of them."""
-    every = (0, attribute.unknown_code)
-    codes: dict[int, set[int]] = {}
-    for own, number in zip(sets, union.tolist(), strict=True):
-        codes.setdefault(number, set()).update(own or every)
-    whole = {number: tuple(sorted(own)) for number, own in codes.items()}
-    return [whole[number] for number in union.tolist()]
-
-
-def _replaced(
-    attribute: QuasiIdentifier,
-    sets: Sequence[tuple[int, ...]],
-    classes: NDArray[np.int64],
-    joined: Sequence[tuple[int, ...]],
-) -> list[tuple[int, ...]]:
-    """Return the sets of all classes, with those of some replaced; what is published as "*" covers everything."""
-    kept = list(sets)
-    for one, codes in zip(classes.tolist(), joined, strict=True):
-        kept[one] = () if attribute.publish_set(codes) == ROOT_LABEL else codes
-    return kept

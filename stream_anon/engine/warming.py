@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,10 +37,11 @@ def warm_up(policy: Policy) -> None:
     if policy.individual != EVERY_RECORD:
         crowds.append(_returning(policy, draws))
     returns = None if policy.returning is None else Returns(policy.returning, _COUNTED, lambda: 0.0)
-    engine, closer = Engine(policy, draws=draws, returns=returns), Closer(policy)
+    engine, closers = Engine(policy, draws=draws, returns=returns), _closers(policy)
     engine.open(0, 0)
     now = 0.0
     for turn, people in enumerate(crowds):
+        closer = closers[min(turn, len(closers) - 1)]
         batch, rows = _made_up(policy, people, turn * count, draws), np.arange(count)
         sealed = engine.add(batch.take(rows[:-2]), now)
         deadline = engine.deadline
@@ -58,6 +61,18 @@ def warm_up(policy: Policy) -> None:
             class_digests(release, policy, "", "")
             if returns is not None and release.people is not None:
                 returns.settle(window, release.people)
+
+
+def _closers(policy: Policy) -> list[Closer]:
+    """Return what closes made-up windows: of a policy's presence the first one, and the last one what comes after.
+
+    Nobody fits a class of the first window, so that all are united and then suppressed.
+    """
+    population = policy.population
+    if population is None:
+        return [Closer(policy)]
+    empty = replace(population, counts=np.zeros_like(population.counts))
+    return [Closer(replace(policy, population=empty)), Closer(replace(policy, presence=None, population=None))]
 
 
 def warm_up_first_half(policy: Policy) -> None:

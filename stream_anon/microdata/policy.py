@@ -26,6 +26,7 @@ from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.output_members import check_shape, shaped
 from stream_anon.microdata.output.shape import Shape
+from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 
 EVERY_RECORD = "every-record"
 FULL_DOMAIN = "full-domain"
@@ -239,6 +240,10 @@ class Policy:
         What the digests of released classes are made by; without it there are none.
     returning
         How often one person is released at most; a service on topics alone keeps count of it.
+    presence
+        How many of the people who fit a published tuple may be in a window.
+    population
+        Who they are counted among. A policy that a document was read from has none, and makes no release.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -262,6 +267,8 @@ class Policy:
     shape: Shape = Shape.NATURAL
     digest_key: DigestKey | None = field(default=None, repr=False, compare=False)
     returning: ReturnBound | None = None
+    presence: PresenceBound | None = None
+    population: PopulationCounts | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))
@@ -290,6 +297,7 @@ class Policy:
         check_shape(self.attributes, self.shape)
         self._check_shields()
         self._check_returning()
+        self._check_presence()
 
     def _check_k(self) -> None:
         if self.k is None:
@@ -342,6 +350,17 @@ class Policy:
             raise SettingsError("privacy.returning.most", f"must lie between 1 and {MOST_RETURNS}")
         if not 0 < self.returning.period < math.inf:
             raise SettingsError("privacy.returning.period", "must be above 0")
+
+    def _check_presence(self) -> None:
+        if self.presence is None:
+            return
+        if not 0 < self.presence.most < 1:
+            raise SettingsError("privacy.presence.most", "must be above 0 and below 1")
+        if self.population is not None and self.population.digest != self.presence.counted:
+            raise SettingsError("privacy.presence.population", "is not the one that its bound names")
+        if self.method is not None and self.method.name in (ANATOMY, IAB):
+            why = "publishes exact values" if self.method.name == ANATOMY else "counts across its groups"
+            raise SettingsError("privacy.presence", f"is not for method: {self.method.name}, which {why}")
 
     def _check_null_values(self) -> None:
         if len(self.null_values) > MOST_NULLS:

@@ -26,6 +26,7 @@ class Suppression(StrEnum):
     UNPLACED = "unplaced"  # no legal class was found for it
     MAX_LEVEL = "max-level"  # its class would need a higher level than the policy allows
     SHIELD = "shield"  # too few individuals share its values of a shield's attributes, raised as far as may be
+    PRESENCE = "presence"  # too many of the people who fit its class are in it
     MAX_SUPPRESSED = "max-suppressed"  # its window would have suppressed too many others
     OVER_LIMIT = "over-limit"  # beyond max_records_per_individual
     RETURNING = "returning"  # of somebody who was released as often as privacy.returning allows
@@ -149,6 +150,9 @@ class Release:
     achieved_shields
         The least number of individuals who share a tuple of each shield's attributes, in the policy's order; empty
         where no class is published.
+    achieved_presence
+        The largest share, of the people of the policy's population who fit a class, that is in it; None where no
+        class is published, or none is asked.
     gcp
         Mean NCP over records and quasi-identifiers; a suppressed record counts 1; None for no record.
     gate_violations
@@ -183,6 +187,7 @@ class Release:
     above_max_suppressed: bool = False
     achieved_shields: tuple[int, ...] = ()
     people: CountedRelease | None = None
+    achieved_presence: float | None = None
 
     @property
     def released(self) -> int:

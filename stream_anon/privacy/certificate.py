@@ -15,6 +15,7 @@ import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns
+from stream_anon.microdata.population.presence import AskedPresence
 
 SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers
@@ -153,22 +154,21 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shields: list[AskedShield] | msgspec.UnsetType = msgspec.UNSET
     families: dict[str, AskedFamilies] | msgspec.UnsetType = msgspec.UNSET
     returning: AskedReturns | msgspec.UnsetType = msgspec.UNSET
+    presence: AskedPresence | msgspec.UnsetType = msgspec.UNSET
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What every class reached; without a class k is null, and `shields` are absent as without a shield."""
+    """What every class reached; without a class k is null, `shields` and `presence` are absent as if not asked."""
 
     k: Count | None
     distinct_l: dict[str, Count]
     sensitive: dict[str, AchievedSpread] = {}
     shields: list[AchievedShield] | msgspec.UnsetType = msgspec.UNSET
+    presence: Share | msgspec.UnsetType = msgspec.UNSET
 
 
 class StatedIndividual(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who counts as an individual: `every-record`, or the ids in one field of the input.
-
-    `path` are the keys from the record's top to the id, `normalize` the differences between ids that do not count.
-    """
+    """Who counts: `every-record`, or the ids at `path`, in any spelling that `normalize` takes for the same."""
 
     field: str
     path: list[str] = []

@@ -169,6 +169,7 @@ def _achieved(release: Release, policy: Policy) -> Achieved:
         {name: int(level) for name, level in release.achieved_l.items()},
         {name: AchievedSpread(**reached) for name, reached in release.achieved_spread.items()},
         [AchievedShield(list(shield.attributes), least) for shield, least in shields] or msgspec.UNSET,
+        msgspec.UNSET if release.achieved_presence is None else release.achieved_presence,
     )
 
 

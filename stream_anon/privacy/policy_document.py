@@ -52,6 +52,7 @@ NO_PROMISE = frozenset(
         "null_values",
         "key",
         "method",
+        "population",
     }
 )
 """Fields of policies, attributes and domains that change nothing a reader of the output could check."""

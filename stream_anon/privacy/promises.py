@@ -17,6 +17,7 @@ import msgspec
 from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, Sensitive
 from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.population.presence import AskedPresence
 from stream_anon.privacy.certificate import (
     Asked,
     AskedLevels,
@@ -72,6 +73,7 @@ def asked_of(policy: Policy) -> Asked:
         {a.name: AskedFamilies.of(a.families) for a in policy.attributes if isinstance(a, Sensitive) and a.families}
         or msgspec.UNSET,
         msgspec.UNSET if policy.returning is None else AskedReturns.of(policy.returning),
+        AskedPresence.of(policy.presence),
     )
 
 

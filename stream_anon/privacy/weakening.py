@@ -13,6 +13,7 @@ from typing import Any
 
 from stream_anon.microdata.diversity import CRITERIA
 from stream_anon.microdata.policy import EVERY_RECORD
+from stream_anon.privacy.population.weakened_presence import weakened_presence
 from stream_anon.privacy.returning.weakened_returns import weakened_families, weakened_returns
 
 _PUBLISHED = {"quasi-identifier": 1, "sensitive": 2, "insensitive": 3}  # the higher, the less is protected
@@ -64,7 +65,10 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
     if after["extra_levels"] < before.get("extra_levels", 0):
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
     yield from _individual(before.get("individual", after["individual"]), after["individual"])
-    for place, text in weakened_returns(asked.get("returning"), asks.get("returning")):
+    for place, text in (
+        *weakened_returns(asked.get("returning"), asks.get("returning")),
+        *weakened_presence(asked.get("presence"), asks.get("presence")),
+    ):
         yield Weakening(place, text)
     yield from _shields(asked, asks, after["attributes"])
     yield from _criteria(asked, asks, after["attributes"])

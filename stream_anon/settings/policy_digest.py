@@ -42,6 +42,8 @@ def hashed_settings(settings: Settings) -> dict[str, Any]:
     privacy = _hashed("privacy", settings.privacy, _NEVER)
     if settings.privacy.returning is not None:
         privacy["returning"] = settings.privacy.returning.model_dump(mode="json", exclude={"key_file"})
+    if settings.privacy.presence is not None:  # the population itself is hashed beside the settings
+        privacy["presence"] = settings.privacy.presence.model_dump(mode="json", exclude={"population"})
     privacy["individual"] = _individual(settings.privacy.individuals)
     privacy["sensitive"] = {name: _hashed("criteria", one) for name, one in settings.privacy.sensitive.items()}
     engine = _hashed("engine", settings.engine, _NEVER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -43,14 +42,17 @@ from stream_anon.microdata.policy import (
     Shortfall,
     WindowLimits,
 )
+from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.secret_files import read_key
 from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.attributes.domains import BalancedSettings, DomainSettings, WordsSettings
+from stream_anon.settings.attributes.levels import on_levels
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.policy_digest import hashed_settings
+from stream_anon.settings.population.counts_file import read_population
 from stream_anon.settings.privacy import ReturningSettings
 from stream_anon.settings.sensitive_values import by_families, diversity_of
 
@@ -83,7 +85,13 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
         attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
         attributes = by_families(attributes, settings.privacy.sensitive)
         if chosen.levels is not None:
-            attributes = _on_levels(attributes, chosen.levels)
+            attributes = on_levels(attributes, chosen.levels)
+        presence = population = None
+        if (given := settings.privacy.presence) is not None:
+            nulls = frozenset(settings.input.null_values)
+            population = read_population(place.parent / given.population, attributes, nulls)
+            presence = PresenceBound(given.most, population.digest, population.people)
+            digest.update(population.digest.encode())
         policy = Policy(
             attributes=attributes,
             k=settings.privacy.asked_k,
@@ -113,6 +121,8 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             method=None if settings.method is None else settings.method.choice(),
             shape=Shape(settings.output.shape),
             returning=_return_bound(settings.privacy.returning),
+            presence=presence,
+            population=population,
             digest_key=None if secret is None else read_key(DigestKey, place.parent / secret),
         )
         if chosen.target is not None and chosen.sample is not None:
@@ -132,27 +142,6 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
         if error.place:
             raise
         raise type(error)(error.key, error.message, str(place)) from None
-
-
-def _on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> tuple[Attribute, ...]:
-    """Return the attributes, each quasi-identifier of which is published on one level, 0 where none is given."""
-    quasi = {attribute.name: attribute for attribute in attributes if isinstance(attribute, QuasiIdentifier)}
-    for name, level in levels.items():
-        key = f"engine.levels.{name}"
-        if name not in quasi:
-            raise SettingsError(key, f"is no quasi-identifier; these are {', '.join(quasi)}")
-        height = quasi[name].domain.height
-        if level > height:
-            raise SettingsError(key, f"must lie between 0 and {height}, the height of {name}")
-        if (most := quasi[name].max_level) is not None and level > most:
-            raise SettingsError(key, f"must be at most {most}, its max_level")
-    for name, attribute in quasi.items():
-        if levels.get(name, 0) < attribute.min_level:
-            raise SettingsError(f"engine.levels.{name}", f"must be at least {attribute.min_level}, its min_level")
-    return tuple(
-        attribute.at_level(levels.get(attribute.name, 0)) if isinstance(attribute, QuasiIdentifier) else attribute
-        for attribute in attributes
-    )
 
 
 def _limits(given: WindowSettings, engine: str) -> WindowLimits:

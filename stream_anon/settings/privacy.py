@@ -172,6 +172,26 @@ topic `kafka.returns`, in each window's transaction, under pseudonyms that follo
     another key all counts begin anew."""
 
 
+class PresenceSettings(Section):
+    """How many of the people who could be in a class are in it, at most: delta-presence."""
+
+    explanation: ClassVar[
+        str
+    ] = """Of all people of the population who fit what is published of a class, at most the share `most` may be
+individuals of the class. `population` is a CSV file: a column for each quasi-identifier, by the column that it
+has in a CSV file of records, with values as records have them, an empty cell for none; and the column `count`, how
+many people have this combination. Whoever is missing in it does not count. Where a class has too many, it is united
+with the one with which least is lost; what this does not help, and what fixed levels publish, is suppressed
+(`presence`). It is not for `method: anatomy` and `iab`. The population is published nowhere: certificates and
+policy documents have its hash and size. See
+[privacy.md](../explain/privacy.md#presence-whether-somebody-is-in-the-data-at-all)."""
+
+    population: Annotated[str, Field(min_length=1)]
+    """A file of how many people have each combination of quasi-identifiers, relative to this one."""
+    most: float = Field(gt=0, lt=1)
+    """Largest share, of the people who fit a class, that may be in it."""
+
+
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
@@ -210,6 +230,8 @@ records are like."""
     whole."""
     returning: ReturningSettings | None = None
     """How often one person is released at most: see privacy.returning."""
+    presence: PresenceSettings | None = None
+    """How sure anybody may be that a person is in the data at all: see privacy.presence."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")

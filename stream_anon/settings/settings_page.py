@@ -53,6 +53,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("privacy.sensitive.NAME.t_closeness", privacy.ClosenessSettings),
     ("privacy.shields", privacy.ShieldSettings),
     ("privacy.returning", privacy.ReturningSettings),
+    ("privacy.presence", privacy.PresenceSettings),
     ("window", model.WindowSettings),
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),

@@ -21,6 +21,7 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
+from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.leakage.leakage_page import leakage_page
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
@@ -98,6 +99,7 @@ def _asked() -> tuple[str, ...]:
         passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),)),),
         shields=(Shield(NAMES, 12_345), Shield(NAMES[:2], MANY)),
         returning=ReturnBound(65_535, 366 * 86_400.0),
+        presence=PresenceBound(0.123456, "", MANY),
     )
     return in_words(policy)  # type: ignore[arg-type]
 

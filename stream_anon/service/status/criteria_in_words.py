@@ -19,5 +19,7 @@ def in_words(policy: Policy) -> tuple[str, ...]:
     ]
     if policy.returning is not None:
         asked.append(policy.returning.in_words)
+    if policy.presence is not None:
+        asked.append(policy.presence.in_words)
     asked += [f"shield {shield.in_words}" for shield in policy.shields]
     return tuple(asked)

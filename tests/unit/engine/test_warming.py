@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from stream_anon.clustering.forest.repairing import peel, repair
+from stream_anon.clustering.near_classes import near_classes
 from stream_anon.clustering.shield_groups import join_groups
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
@@ -16,8 +17,10 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.keys import span_keys
 from stream_anon.microdata.policy import EngineChoice, Policy
-from stream_anon.microdata.release import Release
+from stream_anon.microdata.release import Release, Suppression
+from stream_anon.privacy.population.presence_check import count_covered
 from tests.support.batches import small_policy
+from tests.support.populations import bounded, population
 
 
 @pytest.mark.parametrize("least", [None, 2])
@@ -68,6 +71,27 @@ def test_shields_of_many_people_are_met_by_windows_that_can_meet_them(monkeypatc
     assert reached
     assert all(shields and shields[0] >= 20 * policy.k for shields in reached)
     assert join_groups.signatures  # type: ignore[attr-defined] # it is compiled
+
+
+def test_presence_is_met_by_a_window_of_which_nothing_is_published_and_by_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the first class that fails waits for the compiler, or what is done with released classes does."""
+    found: list[Release] = []
+    release = Closer.release
+
+    def noted(self: Closer, *given: Any) -> Release:
+        found.append(release(self, *given))
+        return found[-1]
+
+    monkeypatch.setattr(Closer, "release", noted)
+    policy = small_policy(max_records=1_000)
+    warm_up(replace(policy, **bounded(0.3, population([[0] * len(policy.quasi_identifiers)]))))
+    assert found[0].released == 0
+    assert Suppression.PRESENCE in found[0].suppressed
+    assert all(one.released for one in found[1:])
+    assert near_classes.signatures  # type: ignore[attr-defined] # it is compiled
+    assert count_covered.signatures  # type: ignore[attr-defined]
 
 
 def test_a_key_of_draws_meets_no_kernel_that_was_not_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,10 @@ def _returning(most: int, period: str) -> Changes:
     return {"privacy/returning": {"most": most, "period": period, "key_file": "returns.key"}}
 
 
+def _presence(most: float, population: str = "counts.csv") -> Changes:
+    return {"privacy/presence": {"most": most, "population": population}}
+
+
 def _age(**grid: Any) -> Changes:
     return {AGE: {"min": 0, "max": 99, **grid}}
 
@@ -105,6 +109,8 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     ),
     "privacy.returning.most": (_returning(9, "30d"), _returning(10, "30d"), "privacy.returning.most"),
     "privacy.returning.period": (_returning(9, "30d"), _returning(9, "29d"), "privacy.returning.period"),
+    "privacy.presence.most": (_presence(0.3), _presence(0.4), "privacy.presence.most"),
+    "privacy.presence.population": (_presence(0.3), _presence(0.3, "other.csv"), "privacy.presence.population"),
     "privacy.extra_levels": ({"privacy/extra_levels": 1}, {}, "privacy.extra_levels"),
     "privacy.shields.*.attributes": (
         {"privacy/shields": [{"attributes": ["age", "zip"], "k": 9}]},
@@ -314,6 +320,8 @@ def test_every_setting_is_compared_or_stands_here_as_no_promise_with_a_reason() 
 
 
 def _stated(folder: Path, changes: Changes) -> dict[str, Any]:
+    for name, count in (("counts.csv", 9), ("other.csv", 8)):
+        (folder / name).write_text(f"age,city,zip,day,net,count\n30,Oslo,1234,2024-05-01,10.0.0.1,{count}\n")
     document = copy.deepcopy(POLICY)
     for path, value in changes.items():
         *above, key = path.split("/")

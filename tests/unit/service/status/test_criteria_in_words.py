@@ -6,6 +6,7 @@ from pathlib import Path
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.bounds import ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.settings.policy_file import load_policy
 
@@ -38,5 +39,8 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
     declared = replace(policy, attributes=(policy.attribute("age"), families))
     assert in_words(declared)[2:] == ("diagnosis: families of 2 values or more",)
     bounded = replace(policy, individual="person", attributes=(Identifier("person"), *policy.attributes))
+    known = PresenceBound(0.3, "sha256:" + "1" * 64, 20_000)
+    words = "of 20,000 people at most 0.3 of those who fit a class are in it"
+    assert in_words(replace(policy, presence=known))[2:] == (words,)
     bound = ReturnBound(10, 30 * 86_400.0)
     assert in_words(replace(bounded, returning=bound))[2:] == ("one person at most 10 times in 30 days",)

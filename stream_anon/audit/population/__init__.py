@@ -1,0 +1,1 @@
+"""Count a policy's population again under what was published."""

@@ -1,0 +1,1 @@
+"""Unite the classes of a window: publish several of them alike."""

@@ -1,0 +1,1 @@
+"""The population that a release is drawn from: how many people have which quasi-identifiers."""

@@ -1,0 +1,1 @@
+"""Count a policy's population under what would be published."""

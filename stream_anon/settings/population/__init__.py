@@ -1,0 +1,1 @@
+"""Read a policy's population from the file that its settings name."""

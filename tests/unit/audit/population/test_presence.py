@@ -1,0 +1,146 @@
+"""How many of those who fit a published tuple are in the data is counted again, from published values alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from stream_anon.audit.audit import Audit, audit_in_order
+from stream_anon.audit.verdict import Kind
+from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.release import Release
+from stream_anon.privacy.certifying import certificate_parts
+from stream_anon.privacy.policy_document import PolicyDocument
+from tests.support.populations import bounded, population, shares
+from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
+from tests.unit.audit.story import encode
+
+GROUPS = [ward_people(6), ward_people(8, first=6, age=60, illness="stroke")]
+PRESENT, UNTRUE = Kind.TOO_MANY_PRESENT, Kind.WRONG_ACHIEVED_PRESENCE
+Change = Callable[[dict[str, Any]], object]
+
+
+def _policy(most: float = 0.5, fewer: int = 0, **changes: Any) -> Policy:
+    """Return a policy whose population has two people for each one of the data, but for some of the first group."""
+    bare = ward_policy()
+    everybody = [
+        tuple(a.code(one[a.name]) for a in bare.quasi_identifiers)
+        for group, kept in zip(GROUPS, (12 - fewer, 16), strict=True)
+        for one in (group * 2)[:kept]
+    ]
+    return ward_policy(**bounded(most, population(everybody)), **changes)
+
+
+def _release(policy: Policy) -> Release:
+    release = release_of(policy, GROUPS)
+    return replace(release, achieved_presence=float(max(shares(policy, release))))
+
+
+def _found(
+    policy: Policy, release: Release, change: Change = lambda told: None, judge: Policy | None = None
+) -> set[tuple[Kind, int | None]]:
+    document = PolicyDocument.of(policy)
+    (part,) = certificate_parts(release, policy, frame_of(release, promises=document.promises))
+    certificate = json.loads(part)
+    change(certificate)
+    verdict = audit_in_order(
+        judge or policy, [*document.parts(), encode(certificate)], released_records(release, policy)
+    )
+    return {(violation.kind, violation.number) for violation in verdict.violations}
+
+
+def test_a_release_within_its_bound_is_sound_and_says_what_it_reached() -> None:
+    policy = _policy()
+    release = _release(policy)
+    assert release.achieved_presence == 0.5
+    assert _found(policy, release) == set()
+    (part,) = certificate_parts(release, policy, frame_of(release))
+    assert json.loads(part)["achieved"]["presence"] == 0.5
+
+
+def test_a_class_of_too_many_is_found_whatever_its_certificate_says() -> None:
+    policy = _policy(fewer=1)
+    release = _release(policy)
+    first = next(number for number, share in enumerate(shares(policy, release)) if share > 0.5)
+    assert first in (0, 1)
+    found = _found(policy, release)
+    assert {kind for kind, _ in found} == {PRESENT, UNTRUE}
+    told = _found(policy, release, lambda told: told["achieved"].update(presence=0.5))
+    assert {kind for kind, _ in told} == {PRESENT, UNTRUE}
+
+
+def test_a_class_that_is_forged_into_the_certificate_is_found() -> None:
+    def grown(told: dict[str, Any]) -> None:
+        told["classes"][0]["individuals"] += 1
+        told["classes"][0]["records"] += 1
+
+    kinds = {kind for kind, _ in _found(_policy(), _release(_policy()), grown)}
+    assert {PRESENT, UNTRUE, Kind.WRONG_CLASS_SIZE} <= kinds
+
+
+@pytest.mark.parametrize("share", [0.49, 0.51, 0.0, None])
+def test_the_share_that_is_told_is_that_of_the_classes(share: float | None) -> None:
+    def change(told: dict[str, Any]) -> None:
+        told["achieved"].pop("presence") if share is None else told["achieved"].update(presence=share)
+
+    assert _found(_policy(), _release(_policy()), change) == {(UNTRUE, None)}
+    bare = ward_policy()
+    made_up = _found(bare, release_of(bare, GROUPS), lambda told: told["achieved"].update(presence=0.1))
+    assert made_up == {(UNTRUE, None)}
+
+
+def test_a_certificate_that_asks_for_another_share_or_population_is_found() -> None:
+    policy = _policy()
+    for changed in ({"most": 0.6}, {"digest": "sha256:" + "3" * 64}, {"people": 29}):
+        found = _found(policy, _release(policy), lambda told, own=changed: told["asked"]["presence"].update(own))
+        assert found == {(Kind.WRONG_CRITERIA, None)}
+
+
+def test_a_window_without_a_class_reached_nothing() -> None:
+    policy = _policy()
+    nothing = release_of(policy, [], unplaced=ward_people(4))
+    assert _found(policy, nothing) == set()
+    assert _found(policy, nothing, lambda told: told["achieved"].update(presence=0.2)) == {(UNTRUE, None)}
+
+
+def test_a_later_policy_judges_earlier_windows_by_its_population_if_it_is_theirs() -> None:
+    policy = _policy(fewer=1)
+    release = _release(policy)
+    later = replace(policy, k=4)  # the window is judged under its own document
+    assert {kind for kind, _ in _found(policy, release, judge=later)} == {PRESENT, UNTRUE}
+    # Without the file nothing is known but what is asked; with other codes it counts others.
+    assert _found(policy, release, judge=ward_policy(k=4)) == {(UNTRUE, None)}
+    wider = tuple(
+        replace(a, domain=NumericDomain(Decimal(-9), Decimal(99), Decimal(1), 0))
+        if isinstance(a, QuasiIdentifier) and a.name == "patient.age"
+        else a
+        for a in policy.attributes
+    )
+    assert _found(policy, release, judge=replace(policy, attributes=wider)) == {(UNTRUE, None)}
+
+
+def test_a_window_whose_policy_is_not_known_is_judged_by_what_its_certificate_asks() -> None:
+    policy = _policy()
+    release = _release(policy)
+    judge = ward_policy(k=5, digest="sha256:" + "5" * 64)
+    (part,) = certificate_parts(release, policy, frame_of(release, promises=PolicyDocument.of(policy).promises))
+    verdict = audit_in_order(judge, [part], released_records(release, policy))
+    assert {violation.kind for violation in verdict.violations} == {Kind.MISSING_POLICY}
+
+
+def test_records_without_a_certificate_are_counted_where_each_is_an_individual() -> None:
+    for fewer, individual, expected in ((0, EVERY_RECORD, False), (1, EVERY_RECORD, True), (1, "person", False)):
+        policy = _policy(fewer=fewer, individual=individual)
+        audit = Audit(policy)
+        for record in released_records(_release(policy), policy):
+            audit.add_record("0" * 32, record)
+        kinds = audit.finish().kinds
+        assert Kind.NO_CERTIFICATE in kinds
+        assert (PRESENT in kinds) == expected

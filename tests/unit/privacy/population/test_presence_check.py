@@ -1,0 +1,75 @@
+"""People of a population under published tuples, counted by the kernel and in plain Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.privacy.generalization import Generalizer, generalize
+from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.privacy.population.presence_check import PresenceCheck
+from tests.attacks.town import town_policy
+from tests.support.effort import examples
+from tests.support.populations import bounded, fitting, population
+from tests.support.tables import Table, tables
+
+
+def _attributes(table: Table, *, sets: bool) -> tuple[QuasiIdentifier, ...]:
+    form = PublishedForm.VALUES
+    return tuple(
+        replace(a, unknown=Unknown.ROOT, publication=form if sets and a.domain.labels() else a.publication)
+        for a in table.attributes
+    )
+
+
+@given(tables(), st.booleans(), st.data())
+@examples(200)
+def test_people_under_a_tuple_are_those_whose_codes_fit_what_is_published(
+    table: Table, sets: bool, data: Any
+) -> None:
+    attributes, n = _attributes(table, sets=sets), len(table.rows)
+    if not n:
+        return
+    people = [tuple(codes) for codes in table.rows.codes.T.tolist()]
+    people += data.draw(st.lists(st.tuples(*(st.integers(0, a.size - 1) for a in attributes)), max_size=20))
+    known = population(people)
+    policy = Policy(attributes, 2, EVERY_RECORD, **bounded(0.5, known))
+    told = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    classes = np.unique(told, return_inverse=True)[1].astype(np.int32)
+    generalizers = [Generalizer(attribute) for attribute in attributes]
+    generalized = generalize(generalizers, attributes, table.rows.codes, classes, int(classes.max()) + 1)
+    tuples = list(zip(*generalized.values, strict=True))
+    found = PresenceCheck(policy).people(generalized)
+    assert found.tolist() == [fitting(policy, values) for values in tuples]
+    assert (found >= np.bincount(classes)).all()
+
+
+def test_a_class_fails_if_more_than_its_share_are_in_it() -> None:
+    x = QuasiIdentifier("x", town_policy().quasi_identifiers[0].domain)
+    policy = Policy((x,), 2, EVERY_RECORD, **bounded(0.5, population([(0,)] * 4 + [(50,)] * 3 + [(99,)])))
+    generalized = generalize(
+        [Generalizer(x)], [x], np.array([[0, 50, 99]], np.int32), np.arange(3, dtype=np.int32), 3
+    )
+    check = PresenceCheck(policy)
+    failing, largest = check.failing(np.array([2, 1, 1]), generalized)
+    assert failing.tolist() == [False, False, True]
+    assert largest == 0.5
+    failing, largest = check.failing(np.array([3, 2, 1]), generalized)
+    assert (failing.tolist(), largest) == ([True] * 3, None)
+
+
+def test_without_presence_nothing_fails_and_a_document_alone_makes_no_release() -> None:
+    bare = PresenceCheck(town_policy())
+    failing, largest = bare.failing(np.array([5, 6]), None)  # type: ignore[arg-type] # it is not looked at
+    assert (failing.tolist(), largest) == ([False, False], None)
+    policy = town_policy(**bounded(0.3, population([(0, 0, 0)])))
+    with pytest.raises(SettingsError, match="has its hash alone"):
+        PresenceCheck(PolicyDocument.of(policy).policy())
