@@ -23,6 +23,7 @@ ROOMS = (
     "stream_anon/engine/closing.py",
     "stream_anon/engine/chosen_classes.py",
     "stream_anon/engine/dealing.py",
+    "stream_anon/engine/gating.py",
 )
 TESTS = (
     "tests/unit/privacy",
@@ -30,6 +31,7 @@ TESTS = (
     "tests/unit/engine/test_closing.py",
     "tests/unit/engine/test_dealing.py",
     "tests/unit/engine/test_raising.py",
+    "tests/unit/engine/uniting",
     "tests/conformance/test_hostile_partitioners.py",
 )
 SLOW = "tests/unit/privacy/costs/test_cost.py::test_tables_of_a_thousand_values_are_built_fast"  # measures kernels

@@ -15,7 +15,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts
 from stream_anon.privacy.certificate import Certificate
 
-_MOST_REMEMBERED = 64 * 1024 * 1024  # bytes, of which combinations fit which values
+MOST_REMEMBERED = 64 * 1024 * 1024  # bytes, of which combinations fit which values
 _CLOSE = 1e-9
 
 
@@ -28,6 +28,11 @@ class PresenceAudit:
         Whose presence is judged.
     population
         Where it is at hand. Without it shares are compared with what the policy asks, and not counted.
+
+    Attributes
+    ----------
+    remembered
+        Which combinations fit a value, by the place of its attribute and the value as JSON; a bounded number.
     """
 
     def __init__(self, policy: Policy, population: PopulationCounts | None = None) -> None:
@@ -36,8 +41,8 @@ class PresenceAudit:
         self._population = policy.population
         if self._asked is not None and population is not None and population.digest == self._asked.counted:
             self._population = population
-        self._fitting: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
-        self._most = 0 if self._population is None else _MOST_REMEMBERED // max(1, len(self._population.counts))
+        self.remembered: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
+        self._most = 0 if self._population is None else MOST_REMEMBERED // max(1, len(self._population.counts))
 
     def crowded(self, values: Sequence[Any], individuals: int) -> bool:
         """Return whether more individuals are published as this tuple than its share of the population allows."""
@@ -75,9 +80,9 @@ class PresenceAudit:
     def _fits(self, population: PopulationCounts, place: int, value: Any) -> NDArray[np.bool_]:
         """Return which combinations lie under a published value; none under one that cannot be published."""
         key = place, msgspec.json.encode(value)
-        if key not in self._fitting:
-            if len(self._fitting) >= self._most:
-                self._fitting.clear()
+        if key not in self.remembered:
+            if len(self.remembered) >= self._most:
+                self.remembered.clear()
             attribute, codes = self._attributes[place], population.codes[place]
             read = attribute.read(value)
             if read is None:
@@ -86,5 +91,5 @@ class PresenceAudit:
                 found = np.isin(codes, read)
             else:
                 found = (codes >= read[0]) & (codes <= read[-1])
-            self._fitting[key] = found
-        return self._fitting[key]
+            self.remembered[key] = found
+        return self.remembered[key]

@@ -8,9 +8,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
+from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -18,7 +20,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
-from tests.support.populations import bounded, population, shares
+from tests.support.populations import bounded, fitting, population, shares
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.unit.audit.story import encode
 
@@ -144,3 +146,76 @@ def test_records_without_a_certificate_are_counted_where_each_is_an_individual()
         kinds = audit.finish().kinds
         assert Kind.NO_CERTIFICATE in kinds
         assert (PRESENT in kinds) == expected
+
+
+def _town(seed: int = 0) -> list[tuple[int, ...]]:
+    """Return codes of people like those of the data, but for one attribute."""
+    draws = np.random.default_rng(seed)
+    attributes = ward_policy().quasi_identifiers
+    found = []
+    for one in (one for group in GROUPS for one in group for _ in range(20)):
+        codes = [a.code(one[a.name]) for a in attributes]
+        place = int(draws.integers(len(attributes)))
+        near = codes[place] + int(draws.integers(-4, 5))
+        codes[place] = min(max(near, 0), attributes[place].size - 1)
+        found.append(tuple(codes))
+    return found
+
+
+@pytest.mark.parametrize("most", [0.3, 0.29, 0.5])
+def test_a_tuple_is_crowded_from_the_first_individual_beyond_its_share_on(most: float) -> None:
+    policy = ward_policy(**bounded(most, population(_town())))
+    judge = PresenceAudit(policy)
+    release = release_of(policy, [*GROUPS, ward_people(1), ward_people(2, age=30), [*GROUPS[0], *GROUPS[1]]])
+    tuples = [list(values) for values in zip(*release.classes.values, strict=True)]
+    tuples += [[*own[:place], "*", *own[place + 1 :]] for own in tuples for place in range(len(own))]
+    tuples += [[*own[:4], ["a", "c"], *own[5:]] for own in tuples]
+    tuples += [[None, *own[1:]] for own in tuples[:2]] + [[7.5, *own[1:]] for own in tuples[:2]]
+    seen = set()
+    for values in tuples * 2:
+        fit = fitting(policy, values)
+        largest = fit * round(most * 100) // 100
+        seen.add(fit)
+        assert not judge.crowded(values, largest)
+        assert judge.crowded(values, largest + 1)
+    assert len(seen) > 5
+    assert 0 in seen
+
+
+def test_what_is_remembered_of_a_large_population_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_anon.audit.population.presence.MOST_REMEMBERED", 3 * len(set(_town())))
+    policy = ward_policy(**bounded(0.5, population(_town())))
+    judge, release = PresenceAudit(policy), release_of(policy, GROUPS)
+    for values in zip(*release.classes.values, strict=True):
+        assert judge.crowded(values, 10**6)
+        assert 0 < len(judge.remembered) <= 3
+
+
+def test_every_class_counts_and_one_that_nobody_fits_is_shared_by_all_who_do() -> None:
+    for fewer in ((2, 0), (0, 2)):
+        bare = ward_policy()
+        everybody = [
+            tuple(a.code(one[a.name]) for a in bare.quasi_identifiers)
+            for group, less in zip(GROUPS, fewer, strict=True)
+            for one in (group * 2)[less:]
+        ]
+        policy = ward_policy(**bounded(0.5, population(everybody)))
+        release = _release(policy)
+        assert _found(policy, release) == {(PRESENT, int(fewer[1] > 0)), (UNTRUE, None)}
+    nobody = ward_policy(**bounded(0.5, population([(0,) * 6])))
+    release = replace(release_of(nobody, GROUPS), achieved_presence=1.0)
+    assert {kind for kind, _ in _found(nobody, release)} == {PRESENT, UNTRUE}
+
+
+def test_the_largest_share_is_that_of_any_class() -> None:
+    for low in (0, 1):
+        bare = ward_policy()
+        everybody = [
+            tuple(a.code(one[a.name]) for a in bare.quasi_identifiers)
+            for number, group in enumerate(GROUPS)
+            for one in group * (2 if number == low else 4)
+        ]
+        policy = ward_policy(**bounded(0.6, population(everybody)))
+        assert _found(policy, _release(policy)) == set()
+        told = _found(policy, _release(policy), lambda told: told["achieved"].update(presence=0.25))
+        assert told == {(UNTRUE, None)}

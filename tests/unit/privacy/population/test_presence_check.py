@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon.engine.chosen_classes import no_classes
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.domains.automatic import balanced
+from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.generalization import Generalizer, generalize
 from stream_anon.privacy.policy_document import PolicyDocument
@@ -73,3 +78,34 @@ def test_without_presence_nothing_fails_and_a_document_alone_makes_no_release() 
     policy = town_policy(**bounded(0.3, population([(0, 0, 0)])))
     with pytest.raises(SettingsError, match="has its hash alone"):
         PresenceCheck(PolicyDocument.of(policy).policy())
+
+
+SETS = QuasiIdentifier("s", CategoricalDomain(balanced(list("abcdefgh"))), publication=PublishedForm.VALUES)
+MORE = replace(SETS, name="more")
+TIGHT = QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(30), Decimal(1), 0, tight=True))
+
+
+@pytest.mark.parametrize("attributes", [(SETS, TIGHT, MORE), (TIGHT, SETS, MORE), (TIGHT,), (SETS,)])
+def test_sets_and_ranges_of_every_attribute_count(attributes: tuple[QuasiIdentifier, ...]) -> None:
+    draws = np.random.default_rng(0)
+    sizes = [attribute.size for attribute in attributes]
+    known = population(draws.integers(0, sizes, (600, len(sizes))).tolist())
+    policy = Policy(attributes, 2, EVERY_RECORD, **bounded(0.5, known))
+    check = PresenceCheck(policy)
+    seen = set()
+    for _ in range(20):
+        middles = draws.integers(0, np.array(sizes) - 6, (8, len(sizes)))
+        rows = (middles.repeat(3, axis=0) + draws.integers(0, 5, (24, len(sizes)))).T.astype(np.int32)
+        classes = np.arange(24, dtype=np.int32) // 3
+        generalizers = [Generalizer(attribute) for attribute in attributes]
+        generalized = generalize(generalizers, attributes, rows, classes, 8)
+        found = check.people(generalized).tolist()
+        assert found == [fitting(policy, values) for values in zip(*generalized.values, strict=True)]
+        seen.update(found)
+    assert len(seen) > 10
+
+
+def test_no_class_has_no_share() -> None:
+    policy = Policy((TIGHT,), 2, EVERY_RECORD, **bounded(0.5, population([(0,)])))
+    failing, largest = PresenceCheck(policy).failing(np.zeros(0, np.int64), no_classes(1))
+    assert (failing.tolist(), largest) == ([], None)
