@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.output.stated_returns import StatedSeries
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 
@@ -107,7 +108,7 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """What became of a window's records: in = released + suppressed + rejected + ignored.
+    """What became of a window's records: in = released - counterfeits + suppressed + rejected + ignored.
 
     Parameters
     ----------
@@ -143,6 +144,8 @@ class Release:
         ReleasedPeople and suppressed records without a value, by attribute.
     above_max_suppressed
         Whether more records are suppressed, or would have been, than the policy allows.
+    series
+        What is stated of a release of a series; None for any other.
     """
 
     classes: Classes
@@ -164,6 +167,12 @@ class Release:
     missing: Mapping[str, int] = field(default_factory=dict)
     above_max_suppressed: bool = False
     achieved_shields: tuple[int, ...] = ()
+    series: StatedSeries | None = None
+
+    @property
+    def counterfeits(self) -> int:
+        """Return how many of the published records are nobody's."""
+        return 0 if self.series is None else self.series.counterfeits
 
     @property
     def released(self) -> int:
@@ -173,7 +182,7 @@ class Release:
     @property
     def records_in(self) -> int:
         """Return the number of records that the window took in, rejected ones included."""
-        return self.released + sum(self.suppressed.values()) + len(self.rejects)
+        return self.released - self.counterfeits + sum(self.suppressed.values()) + len(self.rejects)
 
 
 def release_without_window(

@@ -1,7 +1,7 @@
 """Division, balancing and assignment of m-invariance (Xiao and Tao, SIGMOD 2007).
 
-A signature is a set of values. A bucket holds the rows of one signature and is balanced: each of the signature's
-values stands in it equally often. Who was released before comes into the bucket of their signature. Where values are
+A signature is a set of values. A bucket holds the rows of one signature. It is balanced if each of the values
+stands in it equally often. Who was released before comes into the bucket of their signature. Where values are
 short there, people who are new fill the places, and counterfeits those that are left. All others who are new are
 assigned to buckets that are balanced from the start.
 """
@@ -49,7 +49,7 @@ class Bucket:
 
 
 class Newcomers:
-    """Rows of people who have no signature yet, by value; they are m-eligible if no value has more than one in m."""
+    """Rows of people without a signature, by value; they are m-eligible if no value has more than one in m."""
 
     def __init__(self, rows: Mapping[int, list[int]], m: int) -> None:
         self._values = sorted(rows)

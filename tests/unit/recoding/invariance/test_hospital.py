@@ -1,4 +1,4 @@
-"""The example of Xiao and Tao (SIGMOD 2007, section 1): a hospital publishes twice, and two counterfeits are needed."""
+"""The example of Xiao and Tao (SIGMOD 2007, section 1): a hospital publishes twice, with two counterfeits."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.privacy.invariance import SeriesRows, broken_classes, people_of_classes
+from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
 from stream_anon.recoding.invariance.buckets import Newcomers, Signature, bucketed
 from stream_anon.recoding.invariance.grouping import Grouping, grouped
 
