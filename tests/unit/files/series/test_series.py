@@ -162,6 +162,19 @@ def test_who_comes_with_another_value_is_left_out_and_a_warning_says_how_many(se
     assert series.kinds() == set()
 
 
+def test_a_release_that_would_leave_too_many_out_publishes_nobody(series: Series) -> None:
+    records = [person(i) for i in range(60)]
+    series.release(records)
+    before = series.state
+    asked = {"max_suppressed": 0, "above_max_suppressed": "suppress"}
+    series.policy = load_policy(write_document(series.folder, _privacy(**asked)))
+    report = series.job([*records[20:-1], {**records[-1], "illness": "scurvy"}]).run(lambda _: None)
+    assert (report.released, report.counterfeits) == (0, 0)
+    assert report.suppressed == {"max-suppressed": 39, "unplaced": 1}
+    assert series.state.people == before.people
+    assert series.kinds() == set()
+
+
 def test_of_several_records_of_a_person_one_is_released(series: Series) -> None:
     records = [person(i) for i in range(40)]
     report = series.job([*records, *records[:5]]).run(lambda _: None)
