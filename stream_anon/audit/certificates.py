@@ -95,7 +95,8 @@ class CertificateAudit:
         suppressed, rejected = certificate.suppressed_by_reason, certificate.rejected_by_reason
         ignored = {} if certificate.ignored is UNSET else certificate.ignored
         kept = certificate.suppressed + certificate.rejected + sum(ignored.values())
-        if certificate.records_in != certificate.released + kept:
+        made = self._counterfeits(certificate)
+        if certificate.records_in != certificate.released - made + kept:
             self._findings.add(Kind.WRONG_IN, batch)
         if certificate.suppressed != sum(suppressed.values()):
             self._findings.add(Kind.WRONG_SUPPRESSED, batch)
@@ -112,6 +113,19 @@ class CertificateAudit:
             self._findings.add(Kind.WRONG_ACHIEVED_L, batch)
         if certificate.achieved.sensitive.keys() - self._policy.diversity.keys():
             self._findings.add(Kind.WRONG_ACHIEVED_SPREAD, batch)
+
+    def _counterfeits(self, certificate: Certificate) -> int:
+        """Return how many records of a release of a series are nobody's, and note where that cannot be.
+
+        A person has one record in it: what a class has beyond its individuals are counterfeits.
+        """
+        told = certificate.series
+        if told is UNSET:
+            return 0
+        beyond = sum(one.records - one.individuals for one in certificate.classes)
+        if told.counterfeits != beyond or set(certificate.asked.distinct_l.values()) != {told.least}:
+            self._findings.add(Kind.WRONG_SERIES, certificate.batch)
+        return told.counterfeits
 
     def _check_suppression(self, certificate: Certificate) -> None:
         """Check whether the window says truly that too many are suppressed, and what became of it then."""

@@ -157,6 +157,7 @@ class WindowAudit:
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=group.records)
             if not removed:
                 self._count(batch, number, group, whole)
+                self._count_series(certificate, number, group)
         if removed:
             return
         self._count_shields(window, batch)
@@ -234,6 +235,14 @@ class WindowAudit:
             asked = self._policy.diversity.get(name)
             for kind in () if asked is None else faults(shown, base, asked):
                 self._findings.add(kind, batch, number, name)
+
+    def _count_series(self, certificate: Certificate, number: int | None, group: _Group) -> None:
+        """Note a class of a release of a series in which a value has more than one in m of the records."""
+        if certificate.series is msgspec.UNSET:
+            return
+        for name, shown in zip(self._sensitive, group.shown, strict=True):
+            if certificate.series.least * shown.most > shown.records:
+                self._findings.add(Kind.UNEVEN_VALUES, certificate.batch, number, name)
 
     def _compare_values(self, window: WindowRecords, certificate: Certificate) -> None:
         """Compare what was achieved: it must lie between what is asked and what the records show."""

@@ -139,6 +139,16 @@ class Anonymization:
             self._tally.add(batch)
 
     @property
+    def explanation(self) -> tuple[str, ...]:
+        """Return how the release came about, a line a step; empty before it, and for an engine."""
+        return ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what somebody should know of the release; empty before it."""
+        return ()
+
+    @property
     def rows(self) -> tuple[int, int]:
         """Return how many records came so far, and how many of them fit the policy."""
         return self._tally.records, self._tally.fit

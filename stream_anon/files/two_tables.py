@@ -16,8 +16,9 @@ from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.errors import InputError, Refused, SettingsError
-from stream_anon.files.job import FileReport, Progress
+from stream_anon.files.job import Progress
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
+from stream_anon.files.report import FileReport
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
 from stream_anon.formats.tables.new_files import NewFile

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.output.stated_returns import StatedSeries
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 
@@ -124,7 +125,7 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """What became of a window's records: in = released + suppressed + rejected + ignored.
+    """What became of a window's records: in = released - counterfeits + suppressed + rejected + ignored.
 
     Parameters
     ----------
@@ -165,6 +166,8 @@ class Release:
         Whether more records are suppressed, or would have been, than the policy allows.
     people
         Whom it releases, where a service counts that.
+    series
+        What is stated of a release of a series; None for any other.
     """
 
     classes: Classes
@@ -188,6 +191,12 @@ class Release:
     achieved_shields: tuple[int, ...] = ()
     people: CountedRelease | None = None
     achieved_presence: float | None = None
+    series: StatedSeries | None = None
+
+    @property
+    def counterfeits(self) -> int:
+        """Return how many of the published records are nobody's."""
+        return 0 if self.series is None else self.series.counterfeits
 
     @property
     def released(self) -> int:
@@ -197,7 +206,7 @@ class Release:
     @property
     def records_in(self) -> int:
         """Return the number of records that the window took in, rejected ones included."""
-        return self.released + sum(self.suppressed.values()) + len(self.rejects)
+        return self.released - self.counterfeits + sum(self.suppressed.values()) + len(self.rejects)
 
 
 def release_without_window(

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
-from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns
+from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns, StatedSeries
 from stream_anon.microdata.population.presence import AskedPresence
 
 SCHEMA_VERSION: Final = 2
@@ -230,6 +230,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     terms: Terms
     digests: Literal["keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes; only where there is a key
     digest_key: KeyName | msgspec.UnsetType = msgspec.UNSET  # see `DigestKey.name`
+    series: StatedSeries | msgspec.UnsetType = msgspec.UNSET  # only of a release of one
 
 
 _DECODER = msgspec.json.Decoder(Certificate, strict=True)
@@ -241,12 +242,10 @@ def certificate_digest(parts: Sequence[bytes]) -> str:
 
 
 def read_part(part: bytes) -> Certificate:
-    """Return one part of a certificate.
+    """Return one part of a certificate; LaterVersionError if it names a version above 2.
 
     Raises
     ------
-    LaterVersionError
-        If it names a version above 2.
     CertificateError
         If it is not JSON of the right shape. The message holds nothing of its content.
     """

@@ -158,6 +158,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         terms=terms_of(policy),
         digests=msgspec.UNSET if policy.digest_key is None else "keyed",
         digest_key=msgspec.UNSET if policy.digest_key is None else policy.digest_key.name,
+        series=msgspec.UNSET if release.series is None else release.series,
     )
 
 

@@ -20,8 +20,10 @@ from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
 from stream_anon.cli.run.drawing import key_of_draws
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
-from stream_anon.files.job import FileJob, FileReport
+from stream_anon.files.job import FileJob
 from stream_anon.files.rejects import in_words, parse_most_rejected
+from stream_anon.files.report import FileReport
+from stream_anon.files.series.job import SeriesJob
 from stream_anon.files.suppressed import many_suppressed, reasons_in_words, suppressed_in_words
 from stream_anon.files.two_tables import TwoTablesJob, beside
 from stream_anon.formats.tables.format_names import STANDARD, Format, format_of
@@ -31,6 +33,8 @@ from stream_anon.formats.tables.record_files import RecordReader, size_of
 from stream_anon.judging.refusing import Judging, conditions_of
 from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.policy import Policy
 from stream_anon.rounding import in_percent
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
@@ -48,7 +52,10 @@ class Explain(StrEnum):
 
 @dataclass(frozen=True)
 class FileNames:
-    """The files of a run; `sensitive` is the second table of anatomy, `by_arrival` as in `FileJob`."""
+    """The files of a run; `sensitive` is the second table of anatomy, `by_arrival` as in `FileJob`.
+
+    `series` is the folder of the series of which the run makes the next release.
+    """
 
     source: str
     target: str
@@ -56,6 +63,7 @@ class FileNames:
     rejects: Path | None = None
     sensitive: str | None = None
     by_arrival: bool = False
+    series: Path | None = None
 
 
 def file_job(
@@ -79,6 +87,8 @@ def file_job(
     most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
     settings = load_settings(config, {section: dict(values) for section, values in overrides.items()})
     policy = build_policy(settings, config)
+    if names.series is not None:
+        return _series_job(policy, names, names.series, most, standard, judging)
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
@@ -92,6 +102,18 @@ def file_job(
         files = source, target, names.certificates, names.rejects
         job = FileJob(policy, *files, most, standard, judging=judging, by_arrival=names.by_arrival)
     return replace(job, key=key_of_draws(config, settings, fresh=fresh))
+
+
+def _series_job(
+    policy: Policy, names: FileNames, series: Path, most: RecordBound, standard: Format, judging: Judging
+) -> SeriesJob:
+    """Return the next release of a series. All of them are drawn anew: none is made twice of the same state."""
+    if names.by_arrival:
+        raise SettingsError("--by-arrival", "is not for --series: a release is one table")
+    if names.sensitive is not None:
+        raise SettingsError("--sensitive-table", "is for method: anatomy only")
+    files = names.source, names.target, names.certificates, names.rejects
+    return SeriesJob(policy, *files, most, standard, judging=judging, series=series)
 
 
 def anonymize(
@@ -246,6 +268,7 @@ def _summary(report: FileReport) -> str:
     faults, reasons = in_words(report.faults), reasons_in_words(report)
     text = (
         f"{report.records_in} records in, {report.released} released in {report.classes} classes, "
+        f"{f'{report.counterfeits} of them counterfeits, ' if report.counterfeits else ''}"
         f"{report.suppressed.total()} suppressed{f' ({reasons})' if reasons else ''}, "
         f"{report.rejected.total()} rejected"
         f"{f' ({faults})' if faults else ''}; "

@@ -126,6 +126,13 @@ def anonymize_file(
             metavar="FILE", help="For anatomy: the second table; by default OUTPUT with .sensitive in its name."
         ),
     ] = None,
+    series: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Make the next release of the series whose key and state FOLDER keeps, or the first one.",
+        ),
+    ] = None,
     certificates: Annotated[
         Path | None,
         typer.Option(
@@ -163,10 +170,12 @@ def anonymize_file(
     from stream_anon.cli.run.anonymize import Explain, FileNames, anonymize, file_job, method_options
 
     overrides = {**overridden(k, max_records, engine, seed), "method": method_options(method, option or [])}
+    if series is not None and draws_key is not None:
+        raise SettingsError("--draws-key", "is not for --series, whose releases are all drawn anew")
     if draws_key is not None:
         overrides["engine"] = {**overrides.get("engine", {}), "draws_key_file": str(draws_key.absolute())}
     windows = by_arrival or max_records is not None
-    names = FileNames(source, target, certificates, rejects, sensitive_table, windows)
+    names = FileNames(source, target, certificates, rejects, sensitive_table, windows, series)
     job = file_job(config, overrides, names, max_rejected, standard, accept_risk or (), fresh=fresh_draws)
     told = Explain.ALL if all_steps else Explain.SHORT if explain else None
     if told is not None and job.policy.method is None:

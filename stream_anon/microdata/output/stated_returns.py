@@ -27,6 +27,14 @@ class AskedReturns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return cls(bound.most, bound.period)
 
 
+class StatedSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said of one release of a series: its number, m, and how many of its records are nobody's."""
+
+    release: Annotated[int, msgspec.Meta(ge=1)]
+    least: Annotated[int, msgspec.Meta(ge=2)]
+    counterfeits: Annotated[int, msgspec.Meta(ge=0)]
+
+
 class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The families that a sensitive attribute's values are published as.
 

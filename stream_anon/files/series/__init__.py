@@ -1,0 +1,1 @@
+"""Releases of one table again and again: a folder keeps who was published among which values."""

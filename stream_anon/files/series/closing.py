@@ -1,0 +1,210 @@
+"""Close a table that is one release of a series: group it, add counterfeits, gate it, and say what to remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.engine.closing import Closer, TooLarge, all_fit
+from stream_anon.engine.window import SealedWindow, missing_counts
+from stream_anon.files.series.state import SeriesState
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.domains.domain import Scalar
+from stream_anon.microdata.output.stated_returns import StatedSeries
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.release import SUPPRESSED, Release, Suppression
+from stream_anon.privacy.gcp import gcp
+from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
+from stream_anon.recoding.invariance.buckets import Signature
+from stream_anon.recoding.invariance.grouping import Grouping, grouped
+
+PseudonymsOf = Callable[[NDArray[np.int64]], list[str]]
+"""Returns the pseudonym of the person behind each offset int64[n]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """The rows of a release, then its counterfeits; as in `SeriesRows`, but for the classes."""
+
+    values: NDArray[np.int64]
+    signatures: Sequence[Signature | None]
+    known: Sequence[Signature | None]
+    people: NDArray[np.int64]
+
+    @property
+    def real(self) -> NDArray[np.bool_]:
+        """Return which rows are somebody's."""
+        return self.people >= 0
+
+    def classed(self, class_of_row: NDArray[np.int32]) -> SeriesRows:
+        """Return what the gate counts."""
+        return SeriesRows(class_of_row, self.values, self.signatures, self.known, self.people)
+
+
+class SeriesCloser(Closer):
+    """Turns one window into a release of a series.
+
+    Parameters
+    ----------
+    policy
+        One that suits a series.
+    least
+        m.
+    state
+        What the series remembers from before.
+    pseudonyms
+        See `PseudonymsOf`.
+
+    Attributes
+    ----------
+    after
+        What the series must remember after the release; None before it.
+    changed, absent
+        How many records are suppressed because their value is none of those that their person was published among,
+        and because they have none.
+    """
+
+    def __init__(self, policy: Policy, least: int, state: SeriesState, pseudonyms: PseudonymsOf) -> None:
+        super().__init__(policy)
+        self._least, self._state, self._pseudonyms = least, state, pseudonyms
+        self._table = _Table(np.empty(0, np.int64), [], [], np.empty(0, np.int64))
+        self.after: SeriesState | None = None
+        self.changed = self.absent = 0
+
+    def release(
+        self,
+        window: SealedWindow,
+        shuffle: np.random.Generator,
+        too_large: TooLarge = all_fit,  # noqa: ARG002 - no record of a file is too large
+    ) -> Release:
+        """Return what becomes of the table; see `Closer.release`."""
+        names = self._pseudonyms(window.offsets)
+        known = self._state.signatures_of(names)
+        shown: list[Scalar | None] = [row[0] for row in window.payload]
+        numbers: dict[Scalar, int] = {value: number for number, value in enumerate(self._state.values)}
+        values = np.array([-1 if one is None else numbers.setdefault(one, len(numbers)) for one in shown], np.int64)
+        found = self._grouped(window, values, known, shuffle)
+        whole, clusters = self._with_counterfeits(window, found, values, known, list(numbers))
+        unplaced = int((found.group_of_row < 0).sum())
+        release = self._bounded(
+            whole, self._assemble(whole, clusters, {Suppression.UNPLACED: unplaced}, shuffle), shuffle
+        )
+        published = np.flatnonzero(release.class_of_row[: len(names)] >= 0).tolist()
+        signatures = [found.signatures[row] or () for row in published]
+        self.after = self._state.after(list(numbers), [names[row] for row in published], signatures)
+        return release
+
+    def _grouped(
+        self,
+        window: SealedWindow,
+        values: NDArray[np.int64],
+        known: Sequence[Signature | None],
+        draws: np.random.Generator,
+    ) -> Grouping:
+        """Return the groups of all rows; a row without a value is in none."""
+        rows = np.flatnonzero(values >= 0)
+        self.absent = len(values) - len(rows)
+        own = [known[row] for row in rows.tolist()]
+        self.changed = sum(
+            signature is not None and value not in signature
+            for value, signature in zip(values[rows].tolist(), own, strict=True)
+        )
+        codes, least = window.columns.codes[:, rows], (self._criteria.k, self._least)
+        # Two codes lie beyond each domain: that of a missing value, and that of one outside.
+        sizes = np.array([own.domain.size + 2 for own in self._policy.quasi_identifiers], np.int64)
+        found = grouped(codes, sizes, values[rows], own, least, draws)
+        group_of_row = np.full(len(values), SUPPRESSED, np.int32)
+        group_of_row[rows] = found.group_of_row
+        signatures: list[Signature | None] = [None] * len(values)
+        for row, signature in zip(rows.tolist(), found.signatures, strict=True):
+            signatures[row] = signature
+        return replace(found, group_of_row=group_of_row, signatures=signatures, like=rows[found.like])
+
+    def _with_counterfeits(
+        self,
+        window: SealedWindow,
+        found: Grouping,
+        values: NDArray[np.int64],
+        known: Sequence[Signature | None],
+        labels: Sequence[Scalar],
+    ) -> tuple[SealedWindow, NDArray[np.int32]]:
+        """Return the window with the counterfeits behind its rows, and the group of each."""
+        columns, made = window.columns, len(found.groups)
+        # Dense numbers of values, as the window has them; those that only counterfeits have come after.
+        of_window = np.full(len(labels), -1, np.int64)
+        present = values >= 0
+        of_window[values[present]] = columns.sensitive[0, present]
+        foreign = np.flatnonzero(of_window < 0)
+        of_window[foreign] = int(columns.sensitive.max(initial=-1)) + 1 + np.arange(len(foreign))
+        first = int(columns.individuals.max(initial=-1)) + 1
+        codes = columns.codes[:, found.like]
+        payload = [(labels[value],) for value in found.values.tolist()]
+        nobody = np.arange(first, first + made, dtype=np.int32)
+        extended = Columns(
+            np.concatenate([columns.codes, codes], axis=1),
+            np.concatenate([columns.individuals, nobody]),
+            np.concatenate([columns.sensitive, of_window[found.values].astype(np.int32)[None]], axis=1),
+            columns.sets,
+        )
+        self._table = _Table(
+            np.concatenate([values, found.values]),
+            [*found.signatures, *found.made_for],
+            [*known, *[None] * made],
+            np.concatenate([columns.individuals.astype(np.int64), np.full(made, -1, np.int64)]),
+        )
+        whole = replace(
+            window,
+            columns=extended,
+            payload=[*window.payload, *payload],
+            stretches=np.concatenate([window.stretches, np.zeros(made, np.int32)]),
+            offsets=np.concatenate([window.offsets, np.full(made, -1, np.int64)]),
+            missing=window.missing + missing_counts(self._policy, codes, payload),
+        )
+        return whole, np.concatenate([found.group_of_row, found.groups]).astype(np.int32)
+
+    def _assemble(
+        self,
+        window: SealedWindow,
+        clusters: NDArray[np.int32],
+        reasons: Mapping[Suppression, int],
+        shuffle: np.random.Generator,
+    ) -> Release:
+        """Return a release whose counts of people, and of what is suppressed, are without counterfeits."""
+        release = self._recounted(super()._assemble(window, clusters, reasons, shuffle))
+        real, classes = self._table.real, release.classes
+        people = people_of_classes(self._table.classed(release.class_of_row), len(classes))
+        published = release.class_of_row >= 0
+        suppressed = {Suppression.UNPLACED: reasons.get(Suppression.UNPLACED, 0)}
+        whole = Suppression.MAX_SUPPRESSED if Suppression.MAX_SUPPRESSED in reasons else Suppression.GATE
+        suppressed[whole] = int((real & ~published).sum()) - suppressed[Suppression.UNPLACED]
+        suppressed[Suppression.OVER_LIMIT] = window.over_limit
+        suppressed = {reason: count for reason, count in suppressed.items() if count}
+        return replace(
+            release,
+            classes=replace(classes, individuals=people),
+            suppressed=suppressed,
+            achieved_k=int(people.min()) if len(classes) else None,
+            gcp=gcp(classes.ncp, classes.records, sum(suppressed.values())),
+            series=StatedSeries(self._state.releases + 1, self._least, int((published & ~real).sum())),
+        )
+
+    def _recounted(self, release: Release) -> Release:
+        """Return the release without the classes that are no classes of a series: a bug."""
+        rows = self._table.classed(release.class_of_row)
+        broken = broken_classes(rows, len(release.classes), self._criteria.k, self._least)
+        if not broken.any():
+            return release
+        kept = np.flatnonzero(~broken)
+        rank = np.full(len(broken) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
+        rank[kept] = np.arange(len(kept))
+        class_of_row = rank[release.class_of_row]
+        return replace(
+            release,
+            classes=release.classes.take(kept),
+            class_of_row=class_of_row,
+            order=release.order[class_of_row[release.order] >= 0],
+            gate_violations=release.gate_violations + int(broken.sum()),
+        )

@@ -1,0 +1,1 @@
+"""m-invariance: groups of several releases, so that whoever returns is always among the same values."""

@@ -1,0 +1,166 @@
+"""Division, balancing and assignment of m-invariance (Xiao and Tao, SIGMOD 2007).
+
+A signature is a set of values. A bucket holds the rows of one signature. It is balanced if each of the values
+stands in it equally often. Who was released before comes into the bucket of their signature. Where values are
+short there, people who are new fill the places, and counterfeits those that are left. All others who are new are
+assigned to buckets that are balanced from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Signature = tuple[int, ...]
+"""Numbers of values, ascending."""
+
+
+@dataclass(slots=True)
+class Bucket:
+    """The rows of one signature, by value, and how many counterfeits each value needs."""
+
+    signature: Signature
+    rows: dict[int, list[int]] = field(default_factory=dict)
+    counterfeits: dict[int, int] = field(default_factory=dict)
+
+    def add(self, value: int, rows: Sequence[int]) -> None:
+        """Take rows that have one of the signature's values."""
+        self.rows.setdefault(value, []).extend(rows)
+
+    def held(self, value: int) -> int:
+        """Return how many rows have a value."""
+        return len(self.rows.get(value, ()))
+
+    @property
+    def height(self) -> int:
+        """Return how often each value stands in the bucket once it is balanced."""
+        return max(map(len, self.rows.values()), default=0)
+
+    def check_invariants(self) -> None:
+        """Check what holds of every bucket that is balanced."""
+        # Rows have values of the signature, and nobody stands for another value.
+        assert self.rows.keys() <= set(self.signature)  # noqa: S101
+        # Every value stands in it equally often.
+        found = {self.held(value) + self.counterfeits.get(value, 0) for value in self.signature}
+        assert found == {self.height}  # noqa: S101
+
+
+class Newcomers:
+    """Rows of people without a signature, by value; they are m-eligible if no value has more than one in m."""
+
+    def __init__(self, rows: Mapping[int, list[int]], m: int) -> None:
+        self._values = sorted(rows)
+        self._rows = rows
+        self._m = m
+        self._counts = np.array([len(rows[value]) for value in self._values], np.int64)
+        self._place = {value: place for place, value in enumerate(self._values)}
+
+    def __len__(self) -> int:
+        return int(self._counts.sum())
+
+    @property
+    def eligible(self) -> bool:
+        """Return whether all of them can be assigned to balanced buckets."""
+        return self._m * int(self._counts.max(initial=0)) <= len(self)
+
+    def take(self, value: int, count: int = 1) -> list[int]:
+        """Return rows of a value, and let them go."""
+        own = self._rows[value]
+        taken = [own.pop() for _ in range(count)]
+        self._counts[self._place[value]] -= count
+        return taken
+
+    def spare(self, value: int) -> list[int]:
+        """Return a row of a value if the others can do without it, and let it go; else nothing."""
+        place = self._place.get(value)
+        if place is None or not self._counts[place]:
+            return []
+        frequent = self._counts[place] == self._counts.max()
+        before = self.eligible
+        self._counts[place] -= 1
+        may = self.eligible or (not before and bool(frequent))
+        self._counts[place] += 1
+        return self.take(value) if may else []
+
+    def surplus(self) -> list[int]:
+        """Return the fewest rows without which the others are eligible, and let them go."""
+        gone: list[int] = []
+        while not self.eligible:
+            gone += self.take(self._values[int(self._counts.argmax())])
+        return gone
+
+    def next_bucket(self) -> tuple[Signature, int] | None:
+        """Return the values of the next bucket and how many rows of each go there; None if nobody is left.
+
+        The b most frequent values give a rows each: b is the least, and a the most, so that the rest is eligible.
+        """
+        order = np.argsort(-self._counts, kind="stable")
+        counts = self._counts[order].tolist()
+        left, m = sum(counts), self._m
+        for b in range(m, len(counts) + 1 if left else 0):
+            if not counts[b - 1]:
+                break
+            most = counts[b - 1]
+            if b > m:
+                most = min(most, (left - m * counts[0]) // (b - m))
+            following = counts[b] if b < len(counts) else 0
+            most = min(most, (left - m * following) // b)
+            if most >= 1:
+                return tuple(sorted(self._values[place] for place in order[:b].tolist())), most
+        if left:
+            raise AssertionError("eligible rows can always be assigned")
+        return None
+
+
+def bucketed(
+    values: NDArray[np.int64], signatures: Sequence[Signature | None], m: int, draws: np.random.Generator
+) -> tuple[list[Bucket], list[int]]:
+    """Return balanced buckets of rows, and the rows that are in none.
+
+    A row is in none if its value is not in the signature that its person has, or if its value is so frequent among
+    new people that no bucket can be balanced with it. O(n v) for v values.
+
+    Parameters
+    ----------
+    values
+        int64[n], the number of each row's value.
+    signatures
+        The signature that each row's person was published with; None for people who are new.
+    m
+        Least number of values of a new signature.
+    draws
+        Says which of several rows with one value goes where.
+    """
+    buckets: dict[Signature, Bucket] = {}
+    new: dict[int, list[int]] = {}
+    nowhere: list[int] = []
+    # 1. Division: who was released before goes where their signature is.
+    for row in draws.permutation(len(values)).tolist():
+        value, signature = int(values[row]), signatures[row]
+        if signature is None:
+            new.setdefault(value, []).append(row)
+        elif value in signature:
+            buckets.setdefault(signature, Bucket(signature)).add(value, [row])
+        else:
+            nowhere.append(row)
+    newcomers = Newcomers(new, m)
+    # 2. Balancing: new people fill the places as long as the others stay eligible, then counterfeits.
+    for signature in sorted(buckets, key=lambda one: (len(one), one)):
+        bucket = buckets[signature]
+        height = bucket.height
+        for value in signature:
+            while bucket.held(value) < height and (row := newcomers.spare(value)):
+                bucket.add(value, row)
+            if bucket.held(value) < height:
+                bucket.counterfeits[value] = height - bucket.held(value)
+    nowhere += newcomers.surplus()
+    # 3. Assignment: equally many of each value, so that buckets stay balanced.
+    while (found := newcomers.next_bucket()) is not None:
+        signature, count = found
+        bucket = buckets.setdefault(signature, Bucket(signature))
+        for value in signature:
+            bucket.add(value, newcomers.take(value, count))
+    return list(buckets.values()), sorted(nowhere)

@@ -1,0 +1,376 @@
+"""A file is released again and again: `anonymize --series`."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stream_anon.audit.verdict import Kind
+from stream_anon.cli.main import app
+from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.files.series.folder import PENDING, STATE, SeriesFolder
+from stream_anon.files.series.job import SeriesJob
+from stream_anon.files.series.state import SeriesState, SeriesTerms, pseudonyms
+from stream_anon.formats.tables.new_files import NewFile
+from stream_anon.microdata.keys import keyed_by, text_keys
+from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.settings.policy_file import load_policy
+from tests.support.policies import write_document, write_json_lines, write_records
+
+ILLNESSES = ["flu", "cold", "gout", "pox", "mumps"]
+POLICY: dict[str, Any] = {
+    "privacy": {"k": 3, "individual": "person", "sensitive": {"illness": {"distinct_l": 2}}},
+    "window": {"max_records_per_individual": 1},
+    "attributes": {
+        "person": {"role": "identifier"},
+        "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}, "missing": "leaf"},
+        "city": {
+            "role": "quasi-identifier",
+            "hierarchy": {"north": ["Oslo", "Bergen"], "south": ["Rome", "Bari"]},
+        },
+        "illness": {"role": "sensitive"},
+    },
+}
+
+
+def person(i: int) -> dict[str, Any]:
+    """Return one person's record, always the same."""
+    city = ["Oslo", "Bergen", "Rome", "Bari"][i % 4]
+    return {"person": f"p{i}", "age": 37 * i % 100, "city": city, "illness": ILLNESSES[i * i % 11 % 5]}
+
+
+class Series:
+    """A policy, a folder of a series and the files of its releases."""
+
+    def __init__(self, folder: Path, suffix: str = ".jsonl") -> None:
+        self.folder, self.suffix, self.number = folder, suffix, 0
+        self.policy_path = write_document(folder, POLICY)
+        self.policy = load_policy(self.policy_path)
+        self.state_path = folder / "series" / STATE
+
+    def job(self, records: list[dict[str, Any]]) -> SeriesJob:
+        self.number += 1
+        source = write_records(self.folder / f"in{self.number}{self.suffix}", records)
+        return SeriesJob(
+            self.policy, str(source), str(self.output), self.certificates, series=self.folder / "series"
+        )
+
+    @property
+    def output(self) -> Path:
+        return self.folder / f"out{self.number}{self.suffix}"
+
+    @property
+    def certificates(self) -> Path:
+        return self.folder / f"certificates{self.number}.jsonl"
+
+    @property
+    def state(self) -> SeriesState:
+        return SeriesState.read(self.state_path.read_bytes())
+
+    def release(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        job = self.job(records)
+        assert job.run(lambda _: None).written
+        return [json.loads(line) for line in self.output.read_text().splitlines()]
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.certificates.read_text().splitlines()[-1])
+        return found
+
+    def kinds(self) -> set[Kind]:
+        verdict = audit_files(self.policy_path, self.output, self.certificates).verdict
+        return {violation.kind for violation in verdict.violations}
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Series:
+    return Series(tmp_path)
+
+
+def _classes(records: list[dict[str, Any]]) -> list[Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for record in records:
+        found.setdefault(json.dumps([record["age"], record["city"]]), Counter())[record["illness"]] += 1
+    return list(found.values())
+
+
+def test_people_leave_and_come_and_counterfeits_keep_the_signatures_of_the_others(series: Series) -> None:
+    everybody = [person(i) for i in range(60)]
+    releases = [everybody, everybody[20:], [*everybody[30:], *map(person, range(60, 75))], everybody]
+    before: dict[str, int] = {}
+    made = 0
+    for number, records in enumerate(releases, start=1):
+        released = series.release(records)
+        certificate = series.certificate
+        assert certificate["series"]["release"] == number
+        assert certificate["series"]["least"] == 2
+        counterfeits = certificate["series"]["counterfeits"]
+        made += counterfeits
+        assert certificate["released"] == len(released)
+        assert certificate["in"] == len(records) == len(released) - counterfeits + certificate["suppressed"]
+        assert min(one["individuals"] for one in certificate["classes"]) >= 3
+        for shown in _classes(released):
+            assert 2 * max(shown.values()) <= shown.total()
+        assert all(record.keys() == {"age", "city", "illness"} for record in released)
+        assert series.kinds() == set()
+        state = series.state
+        assert state.releases == number
+        assert before.items() <= state.people.items()
+        before = dict(state.people)
+    assert made > 0
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_one_person_has_one_pseudonym_in_every_run(suffix: str, tmp_path: Path) -> None:
+    series = Series(tmp_path, suffix)
+    records = [person(i) for i in range(40)]
+    job = series.job(records)
+    job.run(lambda _: None)
+    people = series.state.people
+    assert series.kinds() == set()
+    assert series.job(records[::-1]).run(lambda _: None).released >= len(people)
+    assert series.state.people.keys() >= people.keys()
+    assert len(series.state.people) <= 40
+    assert series.kinds() == set()
+
+
+def test_the_state_names_nobody_and_only_its_owner_reads_it(series: Series) -> None:
+    series.release([person(i) for i in range(40)])
+    text = series.state_path.read_text()
+    assert all(f'"p{i}"' not in text for i in range(40))
+    for path in (series.folder / "series").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert {path.name for path in (series.folder / "series").iterdir()} == {"key", "lock", STATE}
+
+
+def test_who_comes_with_another_value_is_left_out_and_a_warning_says_how_many(series: Series) -> None:
+    records = [person(i) for i in range(60)]
+    series.release(records)
+    state = series.state
+    job = series.job([*records[:-1], {**records[-1], "illness": "scurvy"}, {**person(90), "illness": None}])
+    report = job.run(lambda _: None)
+    assert report.suppressed["unplaced"] == 2
+    assert len(report.warnings) == 2
+    assert all(text.startswith("1 records") for text in report.warnings)
+    assert series.state.people == state.people
+    assert series.kinds() == set()
+
+
+def test_a_release_that_would_leave_too_many_out_publishes_nobody(series: Series) -> None:
+    records = [person(i) for i in range(60)]
+    series.release(records)
+    before = series.state
+    asked = {"max_suppressed": 0, "above_max_suppressed": "suppress"}
+    series.policy = load_policy(write_document(series.folder, _privacy(**asked)))
+    report = series.job([*records[20:-1], {**records[-1], "illness": "scurvy"}]).run(lambda _: None)
+    assert (report.released, report.counterfeits) == (0, 0)
+    assert report.suppressed == {"max-suppressed": 39, "unplaced": 1}
+    assert series.state.people == before.people
+    assert series.kinds() == set()
+
+
+def test_of_several_records_of_a_person_one_is_released(series: Series) -> None:
+    records = [person(i) for i in range(40)]
+    report = series.job([*records, *records[:5]]).run(lambda _: None)
+    assert report.suppressed["over-limit"] == 5
+    assert series.kinds() == set()
+
+
+def test_a_missing_quasi_identifier_of_a_counterfeits_class_is_counted(series: Series) -> None:
+    records = [{**person(i), "age": None if i % 3 else 30} for i in range(60)]
+    series.release(records)
+    series.release(records[25:])
+    classes = [one for one in series.certificate["classes"] if one["values"]["age"] is None]
+    assert any(one["records"] > one["individuals"] for one in classes)
+    assert series.kinds() == set()
+
+
+def test_a_release_that_fails_leaves_the_state_as_it_was(series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    before = series.state_path.read_bytes()
+    job = series.job([*records, *({"person": "x", "age": "?"} for _ in range(40))])
+    assert not job.run(lambda _: None).written  # too many rejects
+    assert series.state_path.read_bytes() == before
+
+    def fail(_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(SeriesJob, "_judge", lambda *_: fail(None))
+    with pytest.raises(InputError):
+        series.job(records).run(lambda _: None)
+    assert series.state_path.read_bytes() == before
+    assert not (series.folder / "series" / PENDING).exists()
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("stands", [False, True])
+def test_a_run_that_is_killed_beside_its_release_leaves_what_people_may_be_published_among(
+    stands: bool, series: Series, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [person(i) for i in range(40)]
+    publish = NewFile.publish
+
+    def die(file: NewFile) -> None:
+        if stands:
+            publish(file)
+        raise Killed
+
+    monkeypatch.setattr("stream_anon.files.job.NewFile.publish", die)
+    with pytest.raises(Killed):
+        series.job(records).run(lambda _: None)
+    monkeypatch.undo()
+    pending = SeriesState.read((series.folder / "series" / PENDING).read_bytes())
+    assert not series.state_path.exists()
+    series.release(records[10:])
+    assert pending.people.items() <= series.state.people.items()
+    assert series.state.releases == 2
+    assert series.kinds() == set()
+
+
+def test_two_runs_at_once_are_refused(series: Series) -> None:
+    job = series.job([person(i) for i in range(40)])
+    with SeriesFolder(series.folder / "series"), pytest.raises(Refused, match="another run"):
+        job.run(lambda _: None)
+    assert job.run(lambda _: None).written
+
+
+def test_a_series_whose_key_is_gone_is_refused(series: Series) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    key = series.folder / "series" / "key"
+    kept = key.read_bytes()
+    key.unlink()
+    with pytest.raises(Refused, match="key"):
+        series.job(records).run(lambda _: None)
+    key.write_bytes(kept[::-1].strip() + b"\n")
+    with pytest.raises(Refused, match="its key file"):
+        series.job(records).run(lambda _: None)
+
+
+def test_a_damaged_state_is_refused_without_a_word_of_it(series: Series) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    state = json.loads(series.state_path.read_text())
+    for damaged in (b"{", json.dumps({**state, "signatures": [[0, 99]]}).encode(), b'{"schema": 2}'):
+        series.state_path.write_bytes(damaged)
+        with pytest.raises(InputError, match="damaged"):
+            series.job(records).run(lambda _: None)
+
+
+def test_a_series_goes_on_as_it_was_begun(series: Series) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    changed = {**POLICY, "privacy": {**POLICY["privacy"], "sensitive": {"illness": {"distinct_l": 3}}}}
+    series.policy = load_policy(write_document(series.folder, changed))
+    with pytest.raises(Refused, match="another distinct_l"):
+        series.job(records).run(lambda _: None)
+
+
+def _attributes(**changes: Any) -> dict[str, Any]:
+    return {**POLICY, "attributes": {**POLICY["attributes"], **changes}}
+
+
+def _privacy(**changes: Any) -> dict[str, Any]:
+    return {**POLICY, "privacy": {**POLICY["privacy"], **changes}}
+
+
+@pytest.mark.parametrize(
+    ("document", "key"),
+    [
+        ({**POLICY, "window": {}}, "window.max_records_per_individual"),
+        (_privacy(individual="every-record"), "privacy.individual"),
+        (_privacy(extra_levels=1), "privacy.extra_levels"),
+        (_privacy(sensitive={"illness": {"distinct_l": 2, "alpha": 0.5}}), "privacy.sensitive.illness.alpha"),
+        (_privacy(sensitive={"illness": {"alpha": 0.5}}), "privacy.sensitive.illness.distinct_l"),
+        ({**POLICY, "privacy": {"k": 3, "individual": "person"}}, "privacy.sensitive.illness.distinct_l"),
+        (_privacy(shields=[{"attributes": ["age"], "k": 5}]), "privacy.shields"),
+        (_attributes(visits={"role": "insensitive", "type": "integer"}), "attributes.visits"),
+        (_attributes(drug={"role": "sensitive"}), "attributes"),
+        (
+            _attributes(city={**POLICY["attributes"]["city"], "max_level": 1}),
+            "attributes.city.max_level",
+        ),
+    ],
+)
+def test_a_policy_that_does_not_suit_is_refused_by_the_setting_at_fault(
+    document: dict[str, Any], key: str, tmp_path: Path
+) -> None:
+    policy = load_policy(write_document(tmp_path, document))
+    with pytest.raises(SettingsError) as refused:
+        SeriesJob(policy, "in.jsonl", str(tmp_path / "out.jsonl"), series=tmp_path / "series")
+    assert refused.value.key == key
+
+
+def test_a_release_that_cannot_stand_whole_is_refused(series: Series) -> None:
+    with pytest.raises(InputError, match="output file"):
+        SeriesJob(series.policy, "in.jsonl", "-", series=series.folder / "series")
+
+
+def test_the_state_after_a_release_is_read_back_as_it_was(series: Series) -> None:
+    folder = SeriesFolder(series.folder / "series")
+    with folder, keyed_by(folder.key.of_ids):
+        names = pseudonyms(folder.key, text_keys(["a", "b", "c"]))
+        terms = SeriesTerms.of(series.policy, 2, folder.key)
+        state = folder.state(terms).after(["flu", "cold", "gout"], names[:2], [(0, 2), (0, 1)])
+        folder.prepare(state)
+        folder.commit()
+        again = folder.state(terms)
+    assert again == state
+    assert again.signatures_of(names) == [(0, 2), (0, 1), None]
+    # A signature stays, whatever a later release says.
+    assert again.after(again.values, names[:1], [(1, 2)]).signatures_of(names[:1]) == [(0, 2)]
+
+
+def test_the_audit_finds_a_false_number_of_counterfeits_and_an_uneven_class(series: Series) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    series.release(records[15:])
+    lines = series.certificates.read_text().splitlines()
+    certificate = json.loads(lines[-1])
+    fewer = {**certificate, "series": {**certificate["series"], "counterfeits": 0}}
+    series.certificates.write_text("\n".join([*lines[:-1], json.dumps(fewer)]) + "\n")
+    assert {Kind.WRONG_SERIES, Kind.WRONG_IN} <= series.kinds()
+    series.certificates.write_text("\n".join(lines) + "\n")
+    released = [json.loads(line) for line in series.output.read_text().splitlines()]
+    first = released[0]
+    alike = [one for one in released if (one["age"], one["city"]) == (first["age"], first["city"])]
+    for one in alike[:-1]:
+        one["illness"] = first["illness"]
+    write_json_lines(series.output, released)
+    assert Kind.UNEVEN_VALUES in series.kinds()
+
+
+def test_the_command_makes_one_release_after_the_other(series: Series) -> None:
+    folder, records = series.folder, [person(i) for i in range(60)]
+    for number, chosen in enumerate((records, records[20:]), start=1):
+        source = write_json_lines(folder / f"in{number}.jsonl", chosen)
+        arguments = ["anonymize", "-c", str(series.policy_path), str(source), str(folder / "out.csv")]
+        found = CliRunner().invoke(
+            app, [*arguments, "--series", str(folder / "s"), "--report", str(folder / "report.json")]
+        )
+        assert found.exit_code == 0, found.output
+    report = json.loads((folder / "report.json").read_text())
+    assert report["counterfeits"] > 0
+    assert f"{report['counterfeits']} of them counterfeits" in found.output
+    assert json.loads((folder / "s" / STATE).read_text())["releases"] == 2
+    assert not (folder / "policy.yaml.draws-key").exists()
+
+
+@pytest.mark.parametrize("option", [["--by-arrival"], ["--draws-key", "x"], ["--sensitive-table", "y.csv"]])
+def test_options_that_are_not_for_a_series_are_refused(option: list[str], series: Series) -> None:
+    source = write_json_lines(series.folder / "in.jsonl", [person(i) for i in range(9)])
+    arguments = ["anonymize", "-c", str(series.policy_path), str(source), str(series.folder / "out.csv")]
+    found = CliRunner().invoke(app, [*arguments, "--series", str(series.folder / "s"), *option])
+    assert isinstance(found.exception, SettingsError)
+    assert found.exception.key == option[0]
+    assert not (series.folder / "s").exists()

@@ -1,0 +1,142 @@
+"""Laws of m-invariance over any sequence of releases: who comes, who leaves, who returns."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
+from stream_anon.recoding.invariance.buckets import Newcomers, Signature, bucketed
+from stream_anon.recoding.invariance.grouping import Grouping, grouped
+
+PEOPLE, VALUES = 24, 7
+SIZES = np.array([50, 5], np.int64)
+
+persons = st.lists(
+    st.tuples(st.integers(0, VALUES - 1), st.integers(0, 49), st.integers(0, 4)), min_size=PEOPLE, max_size=PEOPLE
+)
+comings = st.lists(st.sets(st.integers(0, PEOPLE - 1)), min_size=1, max_size=6)
+
+
+def _rows(found: Grouping, values: list[int], known: list[Signature | None], people: list[int]) -> SeriesRows:
+    """Return what the gate counts: the rows, then the counterfeits."""
+    made = len(found.groups)
+    return SeriesRows(
+        np.concatenate([found.group_of_row, found.groups]).astype(np.int32),
+        np.concatenate([np.array(values, np.int64), found.values]),
+        [*found.signatures, *found.made_for],
+        [*known, *[None] * made],
+        np.array([*people, *[-1] * made], np.int64),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(persons, comings, st.integers(2, 4), st.integers(1, 5), st.integers(0, 99))
+def test_whoever_returns_is_always_among_m_values(
+    own: list[tuple[int, int, int]], releases: list[set[int]], m: int, k: int, seed: int
+) -> None:
+    """Also: the gate, which counts by other code, finds no fault in any release."""
+    draws = np.random.default_rng(seed)
+    state: dict[int, Signature] = {}
+    left: dict[int, set[int]] = {}
+    for release in releases:
+        people = sorted(release)
+        codes = np.array([[own[i][1] for i in people], [own[i][2] for i in people]], np.int32)
+        values, known = [own[i][0] for i in people], [state.get(i) for i in people]
+        found = grouped(codes, SIZES, np.array(values, np.int64), known, (k, m), draws)
+        rows = _rows(found, values, known, people)
+        classes = int(rows.class_of_row.max(initial=-1)) + 1
+        assert not broken_classes(rows, classes, k, m).any()
+        assert (people_of_classes(rows, classes) >= k).all()
+        for group in range(classes):
+            within = rows.class_of_row == group
+            shown = Counter(rows.values[within].tolist())
+            assert m * max(shown.values()) <= within.sum()
+            for place in np.flatnonzero(found.group_of_row == group).tolist():
+                left.setdefault(people[place], set(shown)).intersection_update(shown)
+        for person, signature in zip(people, found.signatures, strict=True):
+            if signature is not None:
+                assert state.setdefault(person, signature) == signature
+        # A counterfeit stands where one of its group's people stands.
+        assert (found.group_of_row[found.like] == found.groups).all()
+    for person, values_left in left.items():
+        assert len(values_left) >= m
+        assert own[person][0] in values_left
+        assert set(state[person]) <= values_left
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, VALUES - 1), max_size=60), st.integers(2, 5), st.integers(0, 99))
+def test_new_people_get_no_counterfeits_and_as_few_as_can_be_are_left_out(
+    values: list[int], m: int, seed: int
+) -> None:
+    buckets, nowhere = bucketed(np.array(values, np.int64), [None] * len(values), m, np.random.default_rng(seed))
+    for bucket in buckets:
+        bucket.check_invariants()
+        assert len(bucket.signature) >= m
+        assert not bucket.counterfeits
+    placed = [row for bucket in buckets for rows in bucket.rows.values() for row in rows]
+    assert sorted([*placed, *nowhere]) == list(range(len(values)))
+    counts = Counter(values)
+    # The most that can be published: counts cut at h, so that they add up to m h at least.
+    most = max(
+        (
+            sum(min(count, h) for count in counts.values())
+            for h in range(1, len(values) + 1)
+            if sum(min(count, h) for count in counts.values()) >= m * h
+        ),
+        default=0,
+    )
+    assert len(placed) == most
+
+
+def test_who_comes_with_a_value_outside_of_their_signature_is_not_published() -> None:
+    values = np.array([0, 1, 2, 3], np.int64)
+    known: list[Signature | None] = [(1, 2), (1, 2), (1, 2), None]
+    buckets, nowhere = bucketed(values, known, 2, np.random.default_rng(0))
+    assert nowhere == [0, 3]
+    assert [bucket.signature for bucket in buckets] == [(1, 2)]
+
+
+def test_new_people_fill_places_only_as_long_as_the_others_stay_eligible() -> None:
+    newcomers = Newcomers({0: [0], 1: [1]}, 2)
+    assert newcomers.spare(0) == []
+    assert newcomers.eligible
+    crowded = Newcomers({0: [0, 1], 1: [2]}, 2)
+    assert not crowded.eligible
+    assert crowded.spare(1) == []
+    assert len(crowded.spare(0)) == 1
+    assert crowded.eligible
+
+
+def _broken(values: list[int], signature: Signature, known: Signature | None, people: list[int]) -> bool:
+    n = len(values)
+    rows = SeriesRows(
+        np.zeros(n, np.int32),
+        np.array(values, np.int64),
+        [signature] * n,
+        [known, *[None] * (n - 1)],
+        np.array(people, np.int64),
+    )
+    return bool(broken_classes(rows, 1, 2, 2)[0])
+
+
+def test_the_gate_finds_every_fault() -> None:
+    assert not _broken([0, 1], (0, 1), None, [0, 1])
+    assert not _broken([0, 1], (0, 1), (0, 1), [0, 1])
+    assert not _broken([0, 1, 0, 1], (0, 1), None, [0, 1, -1, -1])
+    assert _broken([0, 1], (0, 1), None, [0, -1])  # one person
+    assert _broken([0, 1, 0, 1], (0, 1), None, [0, 1, 1, -1])  # two records of one person
+    assert _broken([0, 1, 0], (0, 1), None, [0, 1, 2])  # a value too often
+    assert _broken([0, 0], (0,), None, [0, 1])  # a signature of one value
+    assert _broken([0, 2], (0, 1), None, [0, 1])  # a value outside of the signature
+    assert _broken([0, 1], (0, 1), (0, 2), [0, 1])  # another signature than before
+    assert _broken([0, 1, 2, 0, 1, 0], (0, 1, 2), None, list(range(6)))  # not equally often
+
+
+def test_what_is_not_published_breaks_nothing() -> None:
+    rows = SeriesRows(np.array([-1], np.int32), np.zeros(1, np.int64), [None], [None], np.zeros(1, np.int64))
+    assert broken_classes(rows, 0, 2, 2).tolist() == []
