@@ -25,6 +25,8 @@ def least_values(policy: Policy) -> int:
         raise SettingsError("privacy.k", ONLY_IAB)
     if policy.shields:
         raise SettingsError("privacy.shields", "are not for --series: groups of a series are formed by k and m")
+    if policy.presence is not None:
+        raise SettingsError("privacy.presence", "is not for --series: a counterfeit is nobody of the population")
     if policy.extra_levels:
         raise SettingsError("privacy.extra_levels", "is not for --series")
     for attribute in policy.quasi_identifiers:
