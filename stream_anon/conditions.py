@@ -44,8 +44,8 @@ _MEANINGS = {
     "no key.",
     Condition.APPEND_TIME: "The brokers put the time of each append on the records of the output "
     "(`message.timestamp.type`), to the millisecond, in place of the window's second.",
-    Condition.LEDGER_CLEANUP: "Entries of the ledger, or counts of releases, can expire: the topic's cleanup "
-    "deletes them too early.",
+    Condition.LEDGER_CLEANUP: "Entries of the ledger, or counts of releases, can expire, or the topic of counts is "
+    "too narrow for an entry or cannot be looked into; the finding names the setting.",
     Condition.LEDGER_INCOMPLETE: "The group has committed offsets that the ledger does not know, so nobody can "
     "tell whether they were set back. Only `check` asks this: a run goes on from them and logs "
     "`ledger-entry-missing`.",

@@ -71,6 +71,31 @@ def add_counts(
     return used
 
 
+@kernel
+def move_people(
+    before: NDArray[np.int64], counted: NDArray[np.uint16], places: NDArray[np.int64], counts: NDArray[np.uint16]
+) -> int:
+    """Bring everybody with a count into another table, without a copy between; return how many they are.
+
+    Parameters
+    ----------
+    before, counted
+        int64[b], uint16[b]: the table that they are in; see `find_people`.
+    places, counts
+        An empty one with room for all.
+    """
+    mask, used = len(places) - 1, 0
+    for i in range(len(before)):
+        if counted[i] == 0:
+            continue
+        place = before[i] & mask
+        while places[place] != 0:
+            place = (place + 1) & mask
+        places[place], counts[place] = before[i], counted[i]
+        used += 1
+    return used
+
+
 class ReleaseCounts:
     """How often each person of one source was released in one period; at most 27 bytes a person."""
 
@@ -112,12 +137,11 @@ class ReleaseCounts:
 
     def _make_room(self, new: int) -> None:
         """Forget who was taken off again, and double the places until there is room."""
-        kept, capacity = np.flatnonzero(self._counts), len(self._places)
-        people, counts = self._places[kept], self._counts[kept].astype(np.int64)
-        while len(people) + new > _MOST_FULL * capacity:
+        before, counted, capacity = self._places, self._counts, len(self._places)
+        while np.count_nonzero(counted) + new > _MOST_FULL * capacity:
             capacity *= 2
-        self._used, self._places, self._counts = 0, np.zeros(capacity, np.int64), np.zeros(capacity, np.uint16)
-        self._add(people, counts)
+        self._places, self._counts = np.zeros(capacity, np.int64), np.zeros(capacity, np.uint16)
+        self._used = move_people(before, counted, self._places, self._counts)
 
 
 class SourceCounts:

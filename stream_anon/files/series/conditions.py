@@ -17,6 +17,7 @@ def least_values(policy: Policy) -> int:
     SettingsError
         If the policy does not suit a series, with what to change.
     """
+    policy.refuse_returns()
     if policy.individual == EVERY_RECORD:
         raise SettingsError("privacy.individual", "must be a field: a series follows people through its releases")
     if policy.method is not None:

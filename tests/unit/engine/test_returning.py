@@ -12,8 +12,10 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.returning import Returns, ReturnsKey, people_of
 from stream_anon.engine.window import SealedWindow
+from stream_anon.errors import SettingsError
+from stream_anon.files.anonymizing import Anonymization
 from stream_anon.microdata.bounds import RecordBound, ReturnBound
-from stream_anon.microdata.policy import AboveMost
+from stream_anon.microdata.policy import AboveMost, Shortfall
 from stream_anon.microdata.release import Release, ReleasedPeople, Suppression
 from tests.support.batches import batch_of, small_policy
 
@@ -196,6 +198,14 @@ def test_slices_of_a_nearly_full_window_do_not_end_at_each_row_that_is_left_out(
     made.add(batch_of(made._policy, 0, range(149, 249), people=[*range(50), *range(50)]), 0.0)
     assert len(made._window._chunks) == 1
     assert (made._window.admitted, made._window.returning) == (99, 100)
+
+
+def test_what_keeps_no_counts_refuses_a_bound_and_a_window_is_not_held_for_it() -> None:
+    policy = replace(small_policy(), returning=ReturnBound(3, DAY))
+    with pytest.raises(SettingsError, match=r"privacy\.returning: is for a service on topics"):
+        Anonymization(policy)
+    with pytest.raises(SettingsError, match=r"window\.shortfall: hold is not for privacy\.returning"):
+        replace(small_policy(shortfall=Shortfall.HOLD), returning=ReturnBound(3, DAY))
 
 
 @pytest.mark.parametrize("secret", [b"", b"fifteen bytes.."])

@@ -147,7 +147,7 @@ def test_the_order_in_which_a_policy_lists_families_changes_no_promise() -> None
     assert PolicyDocument.of(with_families(*turned)).text == PolicyDocument.of(with_families(*TWO)).text
 
 
-def test_many_families_are_compared_at_once() -> None:
+def test_of_thousands_of_families_the_broken_and_the_grown_one_are_told() -> None:
     families = tuple((f"a{n}", f"b{n}") for n in range(4_000))
     before = promises_of(with_families(*families))
     after = promises_of(with_families(*families[1:], ("a0", "c")))

@@ -294,6 +294,17 @@ def _privacy(**changes: Any) -> dict[str, Any]:
         (_privacy(sensitive={"illness": {"alpha": 0.5}}), "privacy.sensitive.illness.distinct_l"),
         ({**POLICY, "privacy": {"k": 3, "individual": "person"}}, "privacy.sensitive.illness.distinct_l"),
         (_privacy(shields=[{"attributes": ["age"], "k": 5}]), "privacy.shields"),
+        (_privacy(presence={"population": "counts.csv", "most": 0.5}), "privacy.presence"),
+        (_privacy(returning={"most": 3, "period": "30d"}), "privacy.returning"),
+        ({**POLICY, "method": {"name": "samarati"}}, "method"),
+        (
+            _privacy(
+                sensitive={
+                    "illness": {"distinct_l": 2, "invariant": 2, "families": [["flu", "cold"], ["gout", "pox"]]}
+                }
+            ),
+            "attributes.illness",
+        ),
         (_attributes(visits={"role": "insensitive", "type": "integer"}), "attributes.visits"),
         (_attributes(drug={"role": "sensitive"}), "attributes"),
         (
@@ -305,6 +316,7 @@ def _privacy(**changes: Any) -> dict[str, Any]:
 def test_a_policy_that_does_not_suit_is_refused_by_the_setting_at_fault(
     document: dict[str, Any], key: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "counts.csv").write_text("age,city,count\n30,Oslo,9\n")
     policy = load_policy(write_document(tmp_path, document))
     with pytest.raises(SettingsError) as refused:
         SeriesJob(policy, "in.jsonl", str(tmp_path / "out.jsonl"), series=tmp_path / "series")
