@@ -31,6 +31,7 @@ from stream_anon.privacy.certificate import BATCH_PATTERN, Certificate, certific
 from stream_anon.privacy.policy_document import read_document_part
 
 FILE_TOPIC = "input"  # what certificates of files call their input
+UNCOUNTED = "how many of the people who fit a class are in it, in {:,} windows whose population is not at hand"
 _MOST_HELD = 200_000  # records whose policy is not known yet; further ones are read under the given policy
 
 TopicTest = Callable[[str], bool]
@@ -70,6 +71,7 @@ class Audit:
         self._judges = Judges(policy, self._findings, promises, digests.keys)
         self._lines = digests.lines
         self._uncompared = Counter[Uncompared]()
+        self._uncounted = 0  # windows whose population is not at hand
         self._chain, self._ranges = Chain(self._findings), Ranges(self._findings)
         self._periods = Periods()
         self._reads = reads
@@ -249,7 +251,7 @@ class Audit:
             more=self._findings.more,
             counts=AuditCounts(partitions=partitions, lost=self._ranges.lost, **self._seen),
             checked=CHECKED,
-            trusted=TRUSTED,
+            trusted=TRUSTED + ((UNCOUNTED.format(self._uncounted),) if self._uncounted else ()),
             kinds=self._findings.totals(),
             uncompared={reason: self._uncompared[reason] for reason in Uncompared if self._uncompared[reason]},
             disclosed=self._findings.disclosed,
@@ -305,6 +307,7 @@ class Audit:
         del self._undecided[batch]
         self._check_topics(certificate)
         judge.certificates.check(certificate)
+        self._uncounted += judge.certificates.uncounted(certificate)
         self._periods.add(certificate, judge)
         self._seen["windows"] += 1
         self._seen["on_trust"] += judge.on_trust

@@ -72,6 +72,10 @@ class CertificateAudit:
             self._findings.add(Kind.WRONG_ACHIEVED_PRESENCE, certificate.batch)
         self._check_loss(certificate)
 
+    def uncounted(self, certificate: Certificate) -> bool:
+        """Return whether a window's classes were not counted in a population, since it is not at hand."""
+        return self._presence.uncounted and bool(certificate.classes)
+
     def _check_criteria(self, certificate: Certificate) -> None:
         batch = certificate.batch
         asked, judged = certificate.asked, asked_of(self._policy)

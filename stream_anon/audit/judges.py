@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -14,7 +15,7 @@ from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
-from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -178,12 +179,8 @@ class Judges:
         """Return the population that was given if it is coded as the document's quasi-identifiers are."""
         if self.given.policy.population is None:
             return None
-        own, other = (
-            json.loads(one.text)["attributes"] for one in (PolicyDocument.of(self.given.policy), document)
-        )
-        role = QuasiIdentifier.role
-        same = [one for one in own if one["role"] == role] == [one for one in other if one["role"] == role]
-        return self.given.policy.population if same else None
+        own, other = (_codings(one) for one in (PolicyDocument.of(self.given.policy), document))
+        return self.given.policy.population if own == other else None
 
     def stand_in(self, certificate: Certificate) -> Judge:
         """Return a judge that knows only what the window's certificate says about its policy."""
@@ -204,10 +201,16 @@ class Judges:
         return self._stand_ins[key]
 
 
+def _codings(document: PolicyDocument) -> list[tuple[str, object]]:
+    """Return names and domains of the quasi-identifiers, which decide how a population is coded."""
+    attributes = json.loads(document.text)["attributes"]
+    return [(one["name"], one["domain"]) for one in attributes if one["role"] == QuasiIdentifier.role]
+
+
 def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
     """Return a policy that asks what a certificate says, of quasi-identifiers of any values."""
     diversity = {name: _diversity(asked, name) for name in {**asked.distinct_l, **asked.sensitive}}
-    quasi: list[Attribute] = [QuasiIdentifier(name, _ANYTHING) for name in names]
+    quasi: list[QuasiIdentifier] = [QuasiIdentifier(name, _ANYTHING) for name in names]
     if given.shape is not Shape.NATURAL:
         # Values in one type can be read by what is known of them alone: as far as it goes, by the given policy.
         known = {attribute.name: attribute for attribute in given.quasi_identifiers}
@@ -215,6 +218,8 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
     if not quasi:  # a window without a class
         quasi = [each for each in given.quasi_identifiers if each.name not in diversity]
     taken = {attribute.name for attribute in quasi} | diversity.keys()
+    if asked.presence is not msgspec.UNSET:  # such a policy publishes nodes
+        quasi = [replace(one, domain=one.domain.by_nodes(), publication=PublishedForm.NODES) for one in quasi]
     identifiers = [a for a in given.attributes if isinstance(a, Identifier) and a.name not in taken]
     sensitive = [
         Sensitive(name, ScalarType.NUMBER if each.ordered else ScalarType.STRING)

@@ -156,7 +156,8 @@ class WindowAudit:
             ):
                 self._findings.add(Kind.WRONG_CLASS_SIZE, batch, number, count=group.records)
             if not removed:
-                self._count(batch, number, group, whole)
+                told = 0 if number is None else certificate.classes[number].individuals
+                self._count(batch, number, group, whole, told)
                 self._count_series(certificate, number, group)
         if removed:
             return
@@ -225,11 +226,15 @@ class WindowAudit:
                     name, disclosed([group.shown[place] for group in window.groups.values()], whole[place])
                 )
 
-    def _count(self, batch: str | None, number: int | None, group: _Group, whole: Sequence[Shown]) -> None:
+    def _count(
+        self, batch: str | None, number: int | None, group: _Group, whole: Sequence[Shown], told: int = 0
+    ) -> None:
+        """Note what is wrong with a class; of so many individuals as its certificate has told that is noted."""
         if group.records < (self._policy.k or 1):
             self._findings.add(Kind.TOO_FEW_RECORDS, batch, number)
         # Elsewhere nothing but a certificate tells how many individuals these are.
-        if self._policy.individual == EVERY_RECORD and self._presence.crowded(group.quasi, group.records):
+        crowded = self._policy.individual == EVERY_RECORD and self._presence.crowded(group.quasi, group.records)
+        if crowded and not self._presence.crowded(group.quasi, told):
             self._findings.add(Kind.TOO_MANY_PRESENT, batch, number)
         for name, shown, base in zip(self._sensitive, group.shown, whole, strict=True):
             asked = self._policy.diversity.get(name)

@@ -81,7 +81,7 @@ class WindowGate:
             own = class_of_row[placed].astype(np.int64)
             failing, counts = violating_classes(part, own, generalized, self._criteria)
             failing |= self._limits.too_fine(generalized)
-            if self._policy.shields:  # what lay too high before RAISE is gone
+            if self._policy.shields or self._policy.presence:  # what lay too high before RAISE is gone
                 failing |= self._limits.too_coarse(generalized, part.codes, class_of_row[placed])
             below, shields = self._shields.below(part.individuals, own, generalized)
             if not failing.any() and fewer:

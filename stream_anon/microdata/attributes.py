@@ -280,6 +280,12 @@ class QuasiIdentifier(Attribute):
         """Return whether not every level may be published."""
         return self.min_level > 0 or self.max_level is not None
 
+    @cached_property
+    def root_is_unknown(self) -> bool:
+        """Return whether nobody is published as "*" but who has a value outside the domain."""
+        free = self.unknown is Unknown.ROOT and self.max_level is not None
+        return free and self.node_at(0, self.max_level or 0) != (0, self.unknown_code)
+
     def at_level(self, level: int) -> QuasiIdentifier:
         """Return the attribute as it is published where every value becomes its node of one level."""
         domain = self.domain.by_nodes()

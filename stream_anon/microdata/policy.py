@@ -16,6 +16,7 @@ from stream_anon.microdata.attributes import (
     QuasiIdentifier,
     ScalarType,
     Sensitive,
+    Unknown,
 )
 from stream_anon.microdata.bounds import MOST_RETURNS, RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import CRITERIA, MOST_CLASS, Diversity
@@ -361,6 +362,20 @@ class Policy:
         if self.method is not None and self.method.name in (ANATOMY, IAB):
             why = "publishes exact values" if self.method.name == ANATOMY else "counts across its groups"
             raise SettingsError("privacy.presence", f"is not for method: {self.method.name}, which {why}")
+        for attribute in self.quasi_identifiers:
+            if not attribute.publishes_nodes:
+                raise SettingsError(
+                    "privacy.presence",
+                    "needs publish: nodes for every quasi-identifier: each end of a tight range and each item of a "
+                    "set of values is somebody's, so that whoever alone fits one is known to be there; "
+                    f"{attribute.name} publishes these",
+                )
+            if self.method is not None and attribute.unknown is Unknown.ROOT:
+                raise SettingsError(
+                    "privacy.presence",
+                    "is not for a method and unknown: root: on a level that the method chooses, only people with "
+                    f"unknown values are published as *, and {attribute.name} has these",
+                )
 
     def _check_null_values(self) -> None:
         if len(self.null_values) > MOST_NULLS:

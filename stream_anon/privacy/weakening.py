@@ -120,12 +120,17 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
 
 
 def _window(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
-    """Compare the size of windows where classes are compared with theirs: less is asked by a smaller one."""
+    """Compare the size of windows where classes, or their people, are judged by windows: smaller ones ask less."""
     both = sorted(_of_window(before) & _of_window(after))
     for key in ("max_records", "max_delay", "least_people"):
         old, new = (each["terms"].get(key, 0) for each in (before, after))
-        if both and new < old:
+        if new >= old:
+            continue
+        if both:
             text = f"{_fell(old, new)}: {', '.join(both)} would compare classes with fewer records"
+            yield Weakening(f"window.{key}", text)
+        elif key != "least_people" and all(each["asked"].get("presence") for each in (before, after)):
+            text = f"{_fell(old, new)}: presence bounds each window, and people of one class would be in several"
             yield Weakening(f"window.{key}", text)
 
 

@@ -173,7 +173,7 @@ topic `kafka.returns`, in each window's transaction, under pseudonyms that follo
 
 
 class PresenceSettings(Section):
-    """How many of the people who could be in a class are in it, at most: delta-presence."""
+    """How many of the people who fit a class are in this class, at most: the upper bound of delta-presence."""
 
     explanation: ClassVar[
         str
@@ -181,8 +181,9 @@ class PresenceSettings(Section):
 individuals of the class. `population` is a CSV file: a column for each quasi-identifier, by the column that it
 has in a CSV file of records, with values as records have them, an empty cell for none; and the column `count`, how
 many people have this combination. Whoever is missing in it does not count. Where a class has too many, it is united
-with the one with which least is lost; what this does not help, and what fixed levels publish, is suppressed
-(`presence`). It is not for `method: anatomy` and `iab`. The population is published nowhere: certificates and
+with one near it; what this does not help, and what fixed levels publish, is suppressed (`presence`). Every
+quasi-identifier is published as nodes. It is not for `method: anatomy` and `iab`, and with another method not for
+`unknown: root`. The population is published nowhere: certificates and
 policy documents have its hash and size. See
 [privacy.md](../explain/privacy.md#presence-whether-somebody-is-in-the-data-at-all)."""
 
@@ -231,7 +232,7 @@ records are like."""
     returning: ReturningSettings | None = None
     """How often one person is released at most: see privacy.returning."""
     presence: PresenceSettings | None = None
-    """How sure anybody may be that a person is in the data at all: see privacy.presence."""
+    """Which share of the people who fit a class may be in this class: see privacy.presence."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")

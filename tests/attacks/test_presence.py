@@ -69,4 +69,5 @@ def test_a_file_that_lacks_half_of_the_town_lets_no_more_be_published() -> None:
     bare = town_policy()
     half = town_policy(**bounded(MOST, population(_codes(bare, town[: TOWN // 2]))))
     release = Service(half).release(town[:WINDOW])
+    assert release.released
     assert all(guess <= MOST for guess, _ in _guesses(half, release, _codes(bare, town)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PublishedForm, QuasiIdentifier, Unknown
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 from stream_anon.microdata.release import Release
@@ -29,13 +30,24 @@ def bounded(most: float, known: PopulationCounts) -> dict[str, Any]:
     return {"presence": PresenceBound(most, known.digest, known.people), "population": known}
 
 
+def of_nodes(attributes: Iterable[Attribute]) -> tuple[Any, ...]:
+    """Return attributes with quasi-identifiers published as nodes, as presence needs them."""
+    return tuple(
+        replace(one, domain=one.domain.by_nodes(), publication=PublishedForm.NODES)
+        if isinstance(one, QuasiIdentifier)
+        else one
+        for one in attributes
+    )
+
+
 def fits(attribute: QuasiIdentifier, value: object, code: int) -> bool:
     """Return whether a code lies under a published value."""
     read = attribute.read(value)
     if read is None:
         return False
-    if attribute.publication is PublishedForm.VALUES and isinstance(value, list):
-        return code in read
+    limited = attribute.max_level not in (None, attribute.domain.height)
+    if value == "*" and attribute.unknown is Unknown.ROOT and limited:
+        return code == attribute.unknown_code
     return read[0] <= code <= read[-1]
 
 

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts
 from stream_anon.privacy.certificate import Certificate
@@ -43,6 +44,11 @@ class PresenceAudit:
             self._population = population
         self.remembered: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
         self._most = 0 if self._population is None else MOST_REMEMBERED // max(1, len(self._population.counts))
+
+    @property
+    def uncounted(self) -> bool:
+        """Return whether a share is asked and cannot be counted, for want of the population."""
+        return self._asked is not None and self._population is None
 
     def crowded(self, values: Sequence[Any], individuals: int) -> bool:
         """Return whether more individuals are published as this tuple than its share of the population allows."""
@@ -87,8 +93,8 @@ class PresenceAudit:
             read = attribute.read(value)
             if read is None:
                 found = np.zeros(len(codes), np.bool_)
-            elif isinstance(value, list):
-                found = np.isin(codes, read)
+            elif value == ROOT_LABEL and attribute.root_is_unknown:
+                found = codes == attribute.unknown_code
             else:
                 found = (codes >= read[0]) & (codes <= read[-1])
             self.remembered[key] = found

@@ -2,8 +2,8 @@
 
 A class fails if too large a part of those who fit its tuple is in it. In each round every class that fails looks
 at the classes with which it could be published alike at the least loss, and is united with the first of them
-where both together hold; where none does, with the first that fails too. A class that holds is never spoilt. What
-fails in the end is left to the gate, which suppresses it.
+where both together hold, with whoever is published like that already; where none does, with the first that fails
+too. What fails in the end, as where two unions of a round become alike, is left to the gate, which suppresses it.
 
 Classes only grow by it: k, `max_share` and the criteria on sensitive values survive.
 """
@@ -24,7 +24,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.gate import people_of
-from stream_anon.privacy.generalization import Generalizer
+from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer
 from stream_anon.privacy.population.presence_check import PresenceCheck
 
 MOST_UNITING = 32  # rounds; each of them joins at least one pair
@@ -131,13 +131,22 @@ class PresenceUniter:
     def _hold(
         self, found: Raised, seekers: NDArray[np.int64], mates: NDArray[np.int64], people: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return for each seeker and mate whether both together would hold, if nobody is in both; bool[s, m]."""
+        """Return for each seeker and mate whether both together would hold, if nobody is in both; bool[s, m].
+
+        A third class may have the tuple that both would get: its people would be published as theirs.
+        """
         turn, column = np.nonzero(mates >= 0)
         holds = np.zeros(mates.shape, np.bool_)
         if len(turn):
             pairs = np.stack([seekers[turn], mates[turn, column]])
             both = tuples_of_pairs(self._attributes, self._generalizers, found.generalized, pairs)
-            failing, _ = self._check.failing(people[pairs].sum(axis=0), both)
+            together = people[pairs].sum(axis=0)
+            named = {name: own for own, name in enumerate(_names(found.generalized))}
+            for at, name in enumerate(_names(both)):
+                third = named.get(name)
+                if third is not None and third not in pairs[:, at]:
+                    together[at] += people[third]
+            failing, _ = self._check.failing(together, both)
             holds[turn, column] = ~failing
         return holds
 
@@ -150,3 +159,9 @@ class PresenceUniter:
         classes = np.flatnonzero(np.bincount(union)[union] > 1)
         own = union[classes]
         return published_alike(self._attributes, self._generalizers, found, classes, own, self._places, (low, high))
+
+
+def _names(generalized: GeneralizedClasses) -> list[bytes]:
+    """Return what tells each published tuple of nodes from others."""
+    bounds = np.concatenate([generalized.low, generalized.high]).astype(np.int64)
+    return [own.tobytes() for own in np.ascontiguousarray(bounds.T)]

@@ -1,7 +1,8 @@
-"""delta-presence: how sure somebody may become that a person of a known population is in the data at all.
+"""The upper bound of delta-presence: how many of those of a known population who fit a class are in this class.
 
 Nergiz, Atzori, Clifton (SIGMOD 2007). Whoever knows the population, one record each, sees how many of its people
-fit a published tuple. If n of these N are in the data, any one of them is in it with n / N.
+fit a published tuple. If n of these N are in its class, any one of them is in
+this class with n / N. Who fits no class is known to be absent, and who fits several may be in another one.
 """
 
 from __future__ import annotations

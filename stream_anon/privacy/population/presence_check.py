@@ -23,8 +23,6 @@ def count_covered(  # noqa: PLR0913, PLR0917 - its columns
     end: NDArray[np.int64],
     low: NDArray[np.int32],
     high: NDArray[np.int32],
-    sets: NDArray[np.int32],
-    bounds_of_sets: NDArray[np.int64],
     people: NDArray[np.int64],
 ) -> None:
     """Count the people under each of c published tuples.
@@ -39,9 +37,6 @@ def count_covered(  # noqa: PLR0913, PLR0917 - its columns
         int64[q, c], which places of `order` lie within a tuple's bounds.
     low, high
         int32[q, c], the bounds.
-    sets, bounds_of_sets
-        Sorted codes of published sets, one set after the other; int64[2, q, c], where those of a tuple stand, two
-        equal numbers where its bounds are all.
     people
         int64[c], written.
     """
@@ -59,17 +54,6 @@ def count_covered(  # noqa: PLR0913, PLR0917 - its columns
                 if code < low[j, own] or code > high[j, own]:
                     inside = False
                     break
-                first, last = bounds_of_sets[0, j, own], bounds_of_sets[1, j, own]
-                if first < last:
-                    while first < last:
-                        middle = (first + last) // 2
-                        if sets[middle] < code:
-                            first = middle + 1
-                        else:
-                            last = middle
-                    if first == bounds_of_sets[1, j, own] or sets[first] != code:
-                        inside = False
-                        break
             if inside:
                 total += counts[row]
         people[own] = total
@@ -96,6 +80,8 @@ class PresenceCheck:
         if population is None:
             raise SettingsError("privacy.presence", "needs its population: a policy document has its hash alone")
         self._counts = population.counts
+        attributes = enumerate(policy.quasi_identifiers)
+        self._unknown = [(place, one.unknown_code) for place, one in attributes if one.root_is_unknown]
         self._codes = np.ascontiguousarray(population.codes.T)
         self._order = np.argsort(population.codes, axis=1, kind="stable").astype(np.int64)
         self._sorted = np.take_along_axis(population.codes, self._order, axis=1)
@@ -103,16 +89,18 @@ class PresenceCheck:
     def people(self, generalized: GeneralizedClasses) -> NDArray[np.int64]:
         """Return how many people of the population fit what would be published of each class; int64[c].
 
-        Somebody without a value fits a class that publishes none, or everything. O(c p) at the worst, and far less
-        where one attribute of a class is narrow.
+        Somebody without a value fits a class that publishes none, or everything; where everything is published of
+        unknown values alone, only who has one fits it. O(c p) at the worst, and far less where one attribute of a
+        class is narrow.
         """
-        low, high = np.ascontiguousarray(generalized.low), np.ascontiguousarray(generalized.high)
+        low, high = np.array(generalized.low, order="C"), np.ascontiguousarray(generalized.high)
+        for place, code in self._unknown:
+            low[place, (low[place] == 0) & (high[place] == code)] = code
         pairs = list(zip(self._sorted, low, high, strict=True))
         begin = np.stack([np.searchsorted(own, least, "left") for own, least, _ in pairs]).astype(np.int64)
         end = np.stack([np.searchsorted(own, most, "right") for own, _, most in pairs]).astype(np.int64)
-        listed, bounds = _sets(generalized)
         people = np.empty(low.shape[1], np.int64)
-        count_covered(self._codes, self._counts, self._order, begin, end, low, high, listed, bounds, people)
+        count_covered(self._codes, self._counts, self._order, begin, end, low, high, people)
         return people
 
     def failing(
@@ -133,15 +121,3 @@ class PresenceCheck:
         holds = self.bound.holds(individuals, people)
         shares = individuals[holds] / people[holds]
         return ~holds, float(shares.max()) if len(shares) else None
-
-
-def _sets(generalized: GeneralizedClasses) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the codes of all published sets, and where those of each attribute and class stand."""
-    bounds = np.zeros((2, *generalized.low.shape), np.int64)
-    codes: list[int] = []
-    for j, sets in enumerate(generalized.members):
-        for own, members in enumerate(sets or ()):
-            bounds[0, j, own] = len(codes)
-            codes.extend(members)
-            bounds[1, j, own] = len(codes)
-    return np.array(codes, np.int32), bounds

@@ -59,7 +59,6 @@ def read_population(
     if len(rows) < 2:
         raise SettingsError(KEY, f"{path}: has no line below its names")
     places = [header.index(column) for column in wanted]
-    given: Counter[tuple[str, ...]] = Counter()
     coded: Counter[tuple[int, ...]] = Counter()
     known: list[dict[str, int]] = [{} for _ in quasi]
     for line, row in rows[1:]:
@@ -72,14 +71,13 @@ def read_population(
         for attribute, cell, codes in zip(quasi, cells, known, strict=True):
             if cell not in codes:
                 codes[cell] = _code(path, line, attribute, cell, nulls)
-        given[cells] += int(count)
         coded[tuple(codes[cell] for codes, cell in zip(known, cells, strict=True))] += int(count)
-    if given.total() > MOST_PEOPLE:
+    if coded.total() > MOST_PEOPLE:
         raise SettingsError(KEY, f"{path}: must have at most {MOST_PEOPLE:,} people")
     return PopulationCounts(
         np.array(list(coded), np.int32).reshape(len(coded), len(quasi)).T.copy(),
         np.array(list(coded.values()), np.int64),
-        _digest(wanted, given),
+        _digest(quasi, coded),
     )
 
 
@@ -91,9 +89,16 @@ def _code(path: Path, line: int, attribute: QuasiIdentifier, cell: str, nulls: f
         raise SettingsError(KEY, f"{path}: {where}: no record may have it ({Reason(unfit.reason).label})") from None
 
 
-def _digest(columns: Sequence[str], given: Counter[tuple[str, ...]]) -> str:
-    """Return the hash of a population, whatever the order of its columns and lines."""
-    order = sorted(range(len(columns)), key=columns.__getitem__)
-    lines = sorted([*(cells[place] for place in order), count] for cells, count in given.items() if count)
-    text = json.dumps([[columns[place] for place in order], *lines])
+def _digest(quasi: Sequence[QuasiIdentifier], coded: Counter[tuple[int, ...]]) -> str:
+    """Return the hash of a population, whatever its order and the spelling of its values."""
+    order = sorted(range(len(quasi)), key=lambda place: quasi[place].column)
+    shown = [
+        {code: quasi[place].publish(code, code) for code in {codes[place] for codes in coded}} for place in order
+    ]
+    lines = sorted(
+        json.dumps([*(own[codes[place]] for place, own in zip(order, shown, strict=True)), count])
+        for codes, count in coded.items()
+        if count
+    )
+    text = json.dumps([[quasi[place].column for place in order], *lines])
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.policy import ANATOMY, IAB
+from stream_anon.microdata.policy import ANATOMY, EVERY_RECORD, IAB, Policy
 from stream_anon.microdata.population.presence import AskedPresence, PresenceBound
 from tests.attacks.town import town_policy
 from tests.support.populations import DIGEST, bounded, population
@@ -53,3 +57,23 @@ def test_methods_that_cannot_keep_it_refuse_it(method: str) -> None:
     with pytest.raises(SettingsError, match=f"is not for method: {method}"):
         town_policy(method=MethodChoice(method, options), **bounded(0.3, KNOWN))
     town_policy(method=MethodChoice("samarati"), **bounded(0.3, KNOWN))
+
+
+@pytest.mark.parametrize("changes", [{"tight": True}, {"publication": PublishedForm.VALUES}])
+def test_tight_ranges_and_sets_are_refused_since_each_end_is_somebodys(changes: dict[str, Any]) -> None:
+    if "tight" in changes:
+        one = town_policy(**changes).quasi_identifiers[0]
+    else:
+        one = QuasiIdentifier("city", CategoricalDomain(Hierarchy.flat(["a", "b"])), **changes)
+    with pytest.raises(SettingsError, match=r"presence: needs publish: nodes .* is somebody's"):
+        Policy((one,), 2, EVERY_RECORD, **bounded(0.3, population([(0,)])))
+
+
+def test_unknown_values_at_the_root_are_refused_where_a_method_chooses_the_level() -> None:
+    bare = town_policy()
+    attributes = tuple(
+        replace(a, unknown=Unknown.ROOT) if isinstance(a, QuasiIdentifier) else a for a in bare.attributes
+    )
+    replace(bare, attributes=attributes, **bounded(0.3, KNOWN))
+    with pytest.raises(SettingsError, match="is not for a method and unknown: root"):
+        replace(bare, attributes=attributes, method=MethodChoice("samarati"), **bounded(0.3, KNOWN))

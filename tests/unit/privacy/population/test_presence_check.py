@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stream_anon.engine.chosen_classes import no_classes
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -23,24 +23,15 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.population.presence_check import PresenceCheck
 from tests.attacks.town import town_policy
 from tests.support.effort import examples
-from tests.support.populations import bounded, fitting, population
+from tests.support.populations import bounded, fitting, of_nodes, population
 from tests.support.tables import Table, tables
 
 
-def _attributes(table: Table, *, sets: bool) -> tuple[QuasiIdentifier, ...]:
-    form = PublishedForm.VALUES
-    return tuple(
-        replace(a, unknown=Unknown.ROOT, publication=form if sets and a.domain.labels() else a.publication)
-        for a in table.attributes
-    )
-
-
-@given(tables(), st.booleans(), st.data())
+@given(tables(), st.data())
 @examples(200)
-def test_people_under_a_tuple_are_those_whose_codes_fit_what_is_published(
-    table: Table, sets: bool, data: Any
-) -> None:
-    attributes, n = _attributes(table, sets=sets), len(table.rows)
+def test_people_under_a_tuple_are_those_whose_codes_fit_what_is_published(table: Table, data: Any) -> None:
+    attributes = tuple(replace(a, unknown=Unknown.ROOT) for a in of_nodes(table.attributes))
+    n = len(table.rows)
     if not n:
         return
     people = [tuple(codes) for codes in table.rows.codes.T.tolist()]
@@ -80,13 +71,13 @@ def test_without_presence_nothing_fails_and_a_document_alone_makes_no_release() 
         PresenceCheck(PolicyDocument.of(policy).policy())
 
 
-SETS = QuasiIdentifier("s", CategoricalDomain(balanced(list("abcdefgh"))), publication=PublishedForm.VALUES)
-MORE = replace(SETS, name="more")
-TIGHT = QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(30), Decimal(1), 0, tight=True))
+NAMED = QuasiIdentifier("s", CategoricalDomain(balanced(list("abcdefgh"))))
+MORE = replace(NAMED, name="more")
+RANGED = QuasiIdentifier("x", NumericDomain(Decimal(0), Decimal(30), Decimal(1), 0))
 
 
-@pytest.mark.parametrize("attributes", [(SETS, TIGHT, MORE), (TIGHT, SETS, MORE), (TIGHT,), (SETS,)])
-def test_sets_and_ranges_of_every_attribute_count(attributes: tuple[QuasiIdentifier, ...]) -> None:
+@pytest.mark.parametrize("attributes", [(NAMED, RANGED, MORE), (RANGED, NAMED, MORE), (RANGED,), (NAMED,)])
+def test_nodes_of_every_attribute_count(attributes: tuple[QuasiIdentifier, ...]) -> None:
     draws = np.random.default_rng(0)
     sizes = [attribute.size for attribute in attributes]
     known = population(draws.integers(0, sizes, (600, len(sizes))).tolist())
@@ -102,10 +93,22 @@ def test_sets_and_ranges_of_every_attribute_count(attributes: tuple[QuasiIdentif
         found = check.people(generalized).tolist()
         assert found == [fitting(policy, values) for values in zip(*generalized.values, strict=True)]
         seen.update(found)
-    assert len(seen) > 10
+    assert len(seen) > 3
 
 
 def test_no_class_has_no_share() -> None:
-    policy = Policy((TIGHT,), 2, EVERY_RECORD, **bounded(0.5, population([(0,)])))
+    policy = Policy((RANGED,), 2, EVERY_RECORD, **bounded(0.5, population([(0,)])))
     failing, largest = PresenceCheck(policy).failing(np.zeros(0, np.int64), no_classes(1))
     assert (failing.tolist(), largest) == ([], None)
+
+
+@pytest.mark.parametrize(("most", "people"), [(None, 7), (0, 2), (1, 2)])
+def test_only_who_has_an_unknown_value_fits_the_root_where_nobody_else_is_published_as_it(
+    most: int | None, people: int
+) -> None:
+    x = replace(NAMED, unknown=Unknown.ROOT, max_level=most)
+    known = population([(3,)] * 5 + [(x.unknown_code,)] * 2)
+    policy = Policy((x,), 2, EVERY_RECORD, **bounded(0.5, known))
+    codes = np.full((1, 2), x.unknown_code, np.int32)
+    generalized = generalize([Generalizer(x)], [x], codes, np.zeros(2, np.int32), 1)
+    assert PresenceCheck(policy).people(generalized).tolist() == [people]

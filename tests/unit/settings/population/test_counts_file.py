@@ -39,6 +39,7 @@ def test_the_digest_of_a_policy_is_that_of_its_counts_whatever_their_order(tmp_p
     policy = _policy(tmp_path)
     turned = "home.city;count;age\nRome;2;31\nBari;3;\nOslo;5;30\n"
     assert _policy(tmp_path, turned).digest == policy.digest
+    assert _policy(tmp_path, COUNTS.replace("31,Rome", "31.0,Rome")).digest == policy.digest
     for other in (COUNTS.replace("Oslo,4", "Oslo,5"), COUNTS.replace("31,", "32,")):
         assert _policy(tmp_path, other).digest != policy.digest
     assert _policy(tmp_path, most=0.4).digest != policy.digest
