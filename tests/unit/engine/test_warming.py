@@ -13,7 +13,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.warming import warm_up
 from stream_anon.formats.writing.passing import PassedTexts
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.keys import span_keys
 from stream_anon.microdata.policy import EngineChoice, Policy
@@ -86,6 +86,11 @@ def test_presence_is_met_by_a_window_of_which_nothing_is_published_and_by_others
 
     monkeypatch.setattr(Closer, "release", noted)
     policy = small_policy(max_records=1_000)
+    nodes = (
+        replace(one, publication=PublishedForm.NODES) if isinstance(one, QuasiIdentifier) else one
+        for one in policy.attributes
+    )
+    policy = replace(policy, attributes=tuple(nodes))
     warm_up(replace(policy, **bounded(0.3, population([[0] * len(policy.quasi_identifiers)]))))
     assert found[0].released == 0
     assert Suppression.PRESENCE in found[0].suppressed
