@@ -75,29 +75,22 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
 
 def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
     """Return the settings with whole paths of keys: who reads these later does not know where the settings lie."""
-    draws, digests, returning = (
-        settings.engine.draws_key_file,
-        settings.output.digest_key_file,
-        settings.privacy.returning,
-    )
+    engine, digests, returning = settings.engine, settings.output.digest_key_file, settings.privacy.returning
     folder, changed = path.absolute().parent, dict[str, Section]()
-    if draws is not None:
-        if digests is not None and (folder / digests).resolve() == (folder / draws).resolve():
-            raise SettingsError(
-                "output.digest_key_file",
-                "is the key of draws too: anybody who checks digests could replay windows",
-                str(path),
-            )
-        changed["engine"] = settings.engine.model_copy(update={"draws_key_file": str(folder / draws)})
+
+    def placed(file: str, use: str, could: str) -> str:
+        """Return the whole path of a key, which must not be the one of digests."""
+        if digests is not None and (folder / digests).resolve() == (folder / file).resolve():
+            told = f"is the key of {use} too: anybody who checks digests could {could}"
+            raise SettingsError("output.digest_key_file", told, str(path))
+        return str(folder / file)
+
+    if engine.draws_key_file is not None:
+        update = {"draws_key_file": placed(engine.draws_key_file, "draws", "replay windows")}
+        changed["engine"] = engine.model_copy(update=update)
     if returning is not None and returning.key_file is not None:
-        if digests is not None and (folder / digests).resolve() == (folder / returning.key_file).resolve():
-            raise SettingsError(
-                "output.digest_key_file",
-                "is the key of counts of returns too: anybody who checks digests could look people up",
-                str(path),
-            )
-        placed = returning.model_copy(update={"key_file": str(folder / returning.key_file)})
-        changed["privacy"] = settings.privacy.model_copy(update={"returning": placed})
+        update = {"key_file": placed(returning.key_file, "counts of returns", "look people up")}
+        changed["privacy"] = settings.privacy.model_copy(update={"returning": returning.model_copy(update=update)})
     return settings.model_copy(update=changed) if changed else settings
 
 

@@ -9,8 +9,8 @@ import typer
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.files.key_files import key_beside, make_key
 from stream_anon.secret_files import read_key
-from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.model import Settings
+from stream_anon.settings.service_keys import draws_key_of
 
 FRESH = (
     "stream-anon: warning: drawn without a key: another run on the same records forms other classes, and who "

@@ -62,10 +62,10 @@ from stream_anon.service.wiring.clients import connection_of, formats_of, output
 from stream_anon.service.wiring.counting import counting_of
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
-from stream_anon.settings.draws_key import draws_key_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings, WindowSettings
+from stream_anon.settings.service_keys import draws_key_of
 from stream_anon.windowing.bounds import LEAST_MEMORY, MOST_MEMORY, PARTS
 from stream_anon.windowing.target_size import TargetSize
 

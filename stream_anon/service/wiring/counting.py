@@ -10,9 +10,9 @@ from stream_anon.microdata.keys import key_for_good
 from stream_anon.ports import Clock
 from stream_anon.service.counting import Counting
 from stream_anon.service.events import CountsPassedOver, Listener
-from stream_anon.settings.draws_key import returns_key_of
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
+from stream_anon.settings.service_keys import returns_key_of
 
 
 def counting_of(settings: Settings, connection: Connection, clock: Clock, tell: Listener) -> Counting | None:

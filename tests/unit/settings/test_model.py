@@ -8,8 +8,8 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.service.wiring.clients import connection_of
-from stream_anon.settings.draws_key import returns_key_of
 from stream_anon.settings.loading import load_settings, parse_settings
+from stream_anon.settings.service_keys import returns_key_of
 from tests.support.policies import PEOPLE, write_policy
 
 MINIMAL = """\
