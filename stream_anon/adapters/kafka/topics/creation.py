@@ -65,18 +65,21 @@ async def create_returns(connection: Connection, topics: Topics) -> bool:
         returns, tools = found[topics.returns], Tools.of(connection)
         if isinstance(returns, Described):
             if text := forgets(returns, topics):
-                raise TopicError(f"{topics.returns}: {text}: {tools.change(topics.returns, _kept(topics))}")
+                raise TopicError(f"{topics.returns}: {text}: {tools.change(topics.returns, keeping(topics))}")
             return False
+        there = []
         for name in (topics.output, *inputs):
-            if not isinstance(found[name], Described):
-                raise TopicError(f"{name}: {found[name]}")
-        partitions = max(topic.partitions for name in inputs if isinstance(topic := found[name], Described))
-        if await _create_own(admin, topics.returns, partitions, found[topics.output], _kept(topics)):
+            if not isinstance(topic := found[name], Described):
+                raise TopicError(f"{name}: {topic}")
+            there.append(topic)
+        output, *read = there
+        partitions = max(topic.partitions for topic in read)
+        if await _create_own(admin, topics.returns, partitions, output, keeping(topics)):
             return True
     return await create_returns(connection, topics)  # what somebody else made may forget too early
 
 
-def _kept(topics: Topics) -> dict[str, str]:
+def keeping(topics: Topics) -> dict[str, str]:
     """Return the settings with which counts of releases outlive their period."""
     return {"cleanup.policy": "delete", "retention.ms": str(topics.returns_kept), "retention.bytes": "-1"}
 
@@ -85,12 +88,10 @@ async def _create_own(
     admin: AIOKafkaAdminClient,
     name: str,
     partitions: int,
-    output: Described | str,
+    output: Described,
     settings: Mapping[str, str],
 ) -> bool:
     """Create a topic of the service's own with the replicas of its output; return False if somebody else did."""
-    if not isinstance(output, Described):
-        raise TopicError(f"the output {output}")
     safe = {"unclean.leader.election.enable": "false"}
     if output.replicas >= 3:
         safe["min.insync.replicas"] = "2"

@@ -36,10 +36,15 @@ class Topics:
     period: float = 0.0
 
     @property
+    def written(self) -> tuple[str, ...]:
+        """Return the topics that others read."""
+        return self.output, self.certificates, self.dead_letters
+
+    @property
     def own(self) -> tuple[str, ...]:
         """Return the topics that the service writes to, of an exactly-once one."""
-        written = self.output, self.certificates, self.dead_letters, self.ledger
-        return written if self.returns is None else (*written, self.returns)
+        kept = (self.ledger,) if self.returns is None else (self.ledger, self.returns)
+        return *self.written, *kept
 
     @property
     def returns_kept(self) -> int:

@@ -85,9 +85,7 @@ def least_privileges(
     """
     topic, needed = Resource.TOPIC, [Acl(Resource.GROUP, group, Operation.READ)]
     needed += [Acl(topic, each, Operation.READ) for each in inputs]
-    needed += [
-        Acl(topic, each, Operation.WRITE) for each in (topics.output, topics.certificates, topics.dead_letters)
-    ]
+    needed += [Acl(topic, each, Operation.WRITE) for each in topics.written]
     needed.append(Acl(topic, topics.certificates, Operation.READ))  # what was promised before
     if exactly_once:
         needed += [Acl(topic, topics.ledger, each) for each in (Operation.READ, Operation.WRITE, Operation.CREATE)]

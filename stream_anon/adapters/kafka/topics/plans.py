@@ -9,6 +9,7 @@ from aiokafka.admin import NewTopic
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
+from stream_anon.adapters.kafka.topics.creation import keeping
 from stream_anon.adapters.kafka.topics.descriptions import ABSENT, Described, Topics
 from stream_anon.adapters.kafka.topics.tools import Tools
 from stream_anon.errors import BrokerError
@@ -202,7 +203,7 @@ def plans(
                 topics.returns,
                 "returns",
                 max(there.values(), default=count),
-                {**kept, "retention.ms": str(topics.returns_kept), "retention.bytes": "-1"},
+                {**kept, **keeping(topics)},
                 "never delete it, and let nobody else read it; the first run creates it",
             )
         )

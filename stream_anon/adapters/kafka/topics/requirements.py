@@ -87,8 +87,8 @@ async def examine(
     async with administering(connection, _PURPOSE, "describing the topics") as admin:
         findings = await _version(admin, Tools.of(connection)) if transactions else []
         inputs = await inputs_of(admin, topics)
-        names = [*inputs, topics.output, topics.certificates, topics.dead_letters]
-        names += [*topics.own[len(names) - len(inputs) :], *_INTERNAL] if transactions else []
+        own = (*topics.own, *_INTERNAL) if transactions else topics.written
+        names = [*inputs, *own]
         described = await describe(admin, names)
         brokers = len((await admin.describe_cluster())["brokers"])
     planned = plans(
