@@ -131,13 +131,7 @@ def rows_of(table: Table, k: int, windows: Sequence[int]) -> Iterator[dict[str, 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA.parent)
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000])
-    parser.add_argument("--rows", type=int)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, k=10)
     on_one_core()
     table = table_of_nodes(options.data, options.rows)
     print(f"{'window':>7} {'limits':<60}{'engine':<13}{'way':<20}{'GCP':>8}{'suppressed':>12}")
@@ -150,6 +144,18 @@ def main() -> None:
             flush=True,
         )
     write_json(options.json, {"machine": machine(), "rows": found})
+
+
+def options_of(description: str | None, **numbers: int) -> argparse.Namespace:
+    """Return the options of a benchmark that closes windows of Adult, and those of its own with their defaults."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA.parent)
+    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--json", type=Path)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
+    return parser.parse_args()
 
 
 def _limits_of(row: Mapping[str, Any]) -> str:

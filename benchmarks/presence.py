@@ -11,7 +11,6 @@ that of the check is the time to count 1,000 published tuples in a made-up popul
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA
-from benchmarks.limits import policy_of, released, table_of_nodes
+from benchmarks.limits import options_of, policy_of, released, table_of_nodes
 from benchmarks.report import machine, on_one_core, write_json
 from benchmarks.tables import Table
 from stream_anon.engine.uniting import presence
@@ -104,14 +103,7 @@ def milliseconds_of_check(combinations: int = 30_000, classes: int = 1_000) -> f
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA.parent)
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000])
-    parser.add_argument("--rows", type=int)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, k=10, repeats=3)
     on_one_core()
     table = table_of_nodes(options.data, options.rows)
     print(f"{'window':>7} {'presence':<20}{'GCP':>8}{'largest':>9}{'suppressed':>12}{'ms a close':>12}")

@@ -11,7 +11,6 @@ of some tries that take turns.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +20,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.adult import DATA
-from benchmarks.limits import policy_of, released, table_of_nodes
+from benchmarks.limits import options_of, policy_of, released, table_of_nodes
 from benchmarks.report import machine, on_one_core, write_json
 from benchmarks.tables import Table
 from stream_anon.microdata.bounds import Shield
@@ -80,15 +78,7 @@ def rows_of(table: Table, k: int, larger: int, windows: Sequence[int], repeats: 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA.parent)
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--shield-k", type=int, default=50)
-    parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000])
-    parser.add_argument("--rows", type=int)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, k=10, shield_k=50, repeats=3)
     on_one_core()
     table = table_of_nodes(options.data, options.rows)
     print(f"{'window':>7} {'engine':<10}{'way':<42}{'GCP':>8}{'of naive':>10}{'suppressed':>12}{'ms a close':>12}")
