@@ -66,9 +66,10 @@ class CertificateAudit:
         self._check_classes(certificate)
         for names in self._shields.untrue(certificate):
             self._findings.add(Kind.WRONG_ACHIEVED_SHIELD, certificate.batch, attribute=names)
-        for number in self._presence.crowded_classes(certificate):
+        crowded, untrue = self._presence.check(certificate)
+        for number in crowded:
             self._findings.add(Kind.TOO_MANY_PRESENT, certificate.batch, number)
-        if self._presence.untrue(certificate):
+        if untrue:
             self._findings.add(Kind.WRONG_ACHIEVED_PRESENCE, certificate.batch)
         self._check_loss(certificate)
 

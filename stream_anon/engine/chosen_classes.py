@@ -1,4 +1,4 @@
-"""Choose among generalized classes: without those that may not be published, and none at all."""
+"""Choose among classes: without those that may not be published, and none at all."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ def without(
 ) -> tuple[NDArray[np.int32], GeneralizedClasses]:
     """Return the class of each row, and the classes, without those marked bool[c]."""
     kept = np.flatnonzero(~failing)
-    rank = np.full(len(failing) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
+    return renumbered(class_of_row, kept, len(failing)), chosen(generalized, kept)
+
+
+def renumbered(class_of_row: NDArray[np.int32], kept: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+    """Return the class of each row once only some of `count` classes are kept, numbered in their order."""
+    rank = np.full(count + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
     rank[kept] = np.arange(len(kept))
-    return rank[class_of_row], chosen(generalized, kept)
+    return rank[class_of_row]
 
 
 def chosen(generalized: GeneralizedClasses, kept: NDArray[np.int64]) -> GeneralizedClasses:

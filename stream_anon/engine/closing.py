@@ -45,18 +45,20 @@ class Closer:
         The policy of all windows it will see.
     watch
         Returns seconds, to tell how long the gate took; without one it took none.
+    fixed
+        The nodes of the classes are an answer: what a shield or presence forbids is suppressed, not united.
     """
 
-    def __init__(self, policy: Policy, watch: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(self, policy: Policy, watch: Callable[[], float] = lambda: 0.0, *, fixed: bool = False) -> None:
         self._policy = policy
         self._watch = watch
         self._criteria = Criteria.of(policy)
         self._limits = LevelLimits(policy.quasi_identifiers)
         self._generalizers = [Generalizer(attribute) for attribute in policy.quasi_identifiers]
-        self._raiser = Raiser(policy, self._generalizers)
+        self._raiser = Raiser(policy, self._generalizers, fixed=fixed)
         self._presence = PresenceCheck(policy)
         self._gate = WindowGate(policy, self._limits, self._presence)
-        self._uniter = PresenceUniter(policy, self._generalizers, self._presence)
+        self._uniter = PresenceUniter(policy, self._generalizers, self._presence, fixed=fixed)
 
     def release(self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge = all_fit) -> Release:
         """Return what becomes of a window.

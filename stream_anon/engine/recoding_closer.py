@@ -9,8 +9,6 @@ from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.rules import Rules
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.dealing import dealt
-from stream_anon.engine.raising import Raiser
-from stream_anon.engine.uniting.presence import PresenceUniter
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
@@ -51,12 +49,9 @@ class RecodingCloser(Closer):
     """
 
     def __init__(self, policy: Policy, choice: MethodChoice, holder: Holder | None = None) -> None:
-        super().__init__(policy)
+        super().__init__(policy, fixed=True)
         if policy.k is None and choice.name != IAB:
             raise SettingsError("privacy.k", ONLY_IAB)
-        # The nodes of a method are its answer: what falls short of a shield is suppressed, unless it knows of them.
-        self._raiser = Raiser(policy, self._generalizers, fixed=True)
-        self._uniter = PresenceUniter(policy, self._generalizers, self._presence, fixed=True)
         self._choice = choice
         self._recoder = recoder_of(with_shields(choice, policy.shields))
         self._holder = holder

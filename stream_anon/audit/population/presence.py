@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import isclose
 from typing import Any
@@ -56,26 +56,33 @@ class PresenceAudit:
             return False
         return individuals > Fraction(str(self._asked.most)) * self._people(self._population, values)
 
-    def crowded_classes(self, certificate: Certificate) -> Iterator[int]:
-        """Yield the certified classes, by number, that have too many individuals."""
+    def check(self, certificate: Certificate) -> tuple[list[int], bool]:
+        """Return the numbers of its classes with too many individuals, and whether the share it says is untrue."""
+        if self._asked is None or self._population is None:
+            return [], self._untrue(certificate, None)
+        most, names = Fraction(str(self._asked.most)), [attribute.name for attribute in self._attributes]
+        crowded, shares = [], [0.0]
         for number, one in enumerate(certificate.classes):
-            if self.crowded([one.values.get(a.name) for a in self._attributes], one.individuals):
-                yield number
+            people = self._people(self._population, [one.values.get(name) for name in names])
+            shares.append(one.individuals / people if people else 1.0)
+            if one.individuals > most * people:
+                crowded.append(number)
+        return crowded, self._untrue(certificate, max(shares))
 
-    def untrue(self, certificate: Certificate) -> bool:
-        """Return whether the share that a certificate says was reached is not that of its classes."""
+    def _untrue(self, certificate: Certificate, counted: float | None) -> bool:
+        """Return whether the share that a certificate says was reached is not the largest of its classes.
+
+        Parameters
+        ----------
+        counted
+            The largest; None where the population is not at hand.
+        """
         told = certificate.achieved.presence
         if self._asked is None or not certificate.classes:
             return told is not msgspec.UNSET
         if told is msgspec.UNSET or told > self._asked.most * (1 + _CLOSE):
             return True
-        if self._population is None:
-            return False
-        shares = [0.0]
-        for one in certificate.classes:
-            people = self._people(self._population, [one.values.get(a.name) for a in self._attributes])
-            shares.append(one.individuals / people if people else 1.0)
-        return not isclose(max(shares), told, rel_tol=_CLOSE)
+        return counted is not None and not isclose(counted, told, rel_tol=_CLOSE)
 
     def _people(self, population: PopulationCounts, values: Sequence[Any]) -> int:
         fitting = np.ones(len(population.counts), np.bool_)

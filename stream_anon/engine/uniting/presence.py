@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.near_classes import near_classes
 from stream_anon.clustering.shield_groups import WIDTH
-from stream_anon.engine.chosen_classes import chosen
+from stream_anon.engine.chosen_classes import chosen, renumbered
 from stream_anon.engine.uniting.unions import Raised, cells_of, published_alike, tuples_of_pairs
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.gate import people_of
-from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer
+from stream_anon.privacy.generalization import Generalizer, alike
 from stream_anon.privacy.population.presence_check import PresenceCheck
 
 MOST_UNITING = 32  # rounds; each of them joins at least one pair
@@ -91,9 +90,8 @@ class PresenceUniter:
         """Return the classes in the order of their bounds, so that near ones stand near each other."""
         generalized = found.generalized
         order = np.lexsort([*generalized.high[::-1], *generalized.low[::-1]]).astype(np.int64)
-        rank = np.empty(len(order) + 1, np.int32)
-        rank[order], rank[-1] = np.arange(len(order)), SUPPRESSED  # the last entry serves suppressed rows
-        return Raised(rank[found.class_of_row], chosen(generalized, order), found.united[order], found.gone)
+        class_of_row = renumbered(found.class_of_row, order, len(order))
+        return Raised(class_of_row, chosen(generalized, order), found.united[order], found.gone)
 
     def _paired(
         self,
@@ -139,13 +137,12 @@ class PresenceUniter:
         holds = np.zeros(mates.shape, np.bool_)
         if len(turn):
             pairs = np.stack([seekers[turn], mates[turn, column]])
-            both = tuples_of_pairs(self._attributes, self._generalizers, found.generalized, pairs)
+            both = tuples_of_pairs(self._generalizers, found.generalized, pairs)
             together = people[pairs].sum(axis=0)
-            named = {name: own for own, name in enumerate(_names(found.generalized))}
-            for at, name in enumerate(_names(both)):
-                third = named.get(name)
-                if third is not None and third not in pairs[:, at]:
-                    together[at] += people[third]
+            first, group = alike(np.concatenate([found.generalized.labels, both.labels], axis=1))
+            there = first[group[len(people) :]]  # who has a pair's tuple: a class, or else the first such pair
+            third = (there < len(people)) & (there != pairs).all(axis=0)
+            together[third] += people[there[third]]
             failing, _ = self._check.failing(together, both)
             holds[turn, column] = ~failing
         return holds
@@ -159,9 +156,3 @@ class PresenceUniter:
         classes = np.flatnonzero(np.bincount(union)[union] > 1)
         own = union[classes]
         return published_alike(self._attributes, self._generalizers, found, classes, own, self._places, (low, high))
-
-
-def _names(generalized: GeneralizedClasses) -> list[bytes]:
-    """Return what tells each published tuple of nodes from others."""
-    bounds = np.concatenate([generalized.low, generalized.high]).astype(np.int64)
-    return [own.tobytes() for own in np.ascontiguousarray(bounds.T)]

@@ -85,33 +85,23 @@ def published_alike(
 
 
 def tuples_of_pairs(
-    attributes: Sequence[QuasiIdentifier],
-    generalizers: Sequence[Generalizer],
-    generalized: GeneralizedClasses,
-    pairs: NDArray[np.int64],
+    generalizers: Sequence[Generalizer], generalized: GeneralizedClasses, pairs: NDArray[np.int64]
 ) -> GeneralizedClasses:
-    """Return what would be published of pairs of classes alike: bounds and sets, without values.
+    """Return the nodes that would be published of pairs of classes alike, without their values.
 
     Parameters
     ----------
+    generalized
+        Of nodes alone, no sets.
     pairs
         int64[2, m], classes.
     """
     low, high = generalized.low[:, pairs].min(axis=1), generalized.high[:, pairs].max(axis=1)
     labels, ncp = np.empty(low.shape, np.int64), np.empty(low.shape)
-    members: list[Sequence[tuple[int, ...]] | None] = []
-    for j, sets in enumerate(generalized.members):
-        if sets is None:
-            places = generalizers[j].intervals(low[j], high[j])
-            members.append(None)
-        else:
-            count = pairs.shape[1]
-            own = np.tile(np.arange(count), 2)
-            joined = _unions(attributes[j], [sets[one] for one in pairs.ravel().tolist()], own)[:count]
-            places = generalizers[j].sets(joined)
-            members.append(_replaced(attributes[j], joined, own[:count], joined))
-        low[j], high[j], labels[j], ncp[j] = generalizers[j].columns(places)
-    return GeneralizedClasses(low, high, [[]] * len(low), labels, ncp, members)
+    for j, generalizer in enumerate(generalizers):
+        places = generalizer.intervals(low[j], high[j])
+        low[j], high[j], labels[j], ncp[j] = generalizer.columns(places)
+    return GeneralizedClasses(low, high, [[]] * len(low), labels, ncp, [None] * len(low))
 
 
 def cells_of(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.engine.chosen_classes import renumbered
 from stream_anon.engine.closing import Closer, TooLarge, all_fit
 from stream_anon.engine.window import SealedWindow, missing_counts
 from stream_anon.files.series.state import SeriesState
@@ -198,9 +199,7 @@ class SeriesCloser(Closer):
         if not broken.any():
             return release
         kept = np.flatnonzero(~broken)
-        rank = np.full(len(broken) + 1, SUPPRESSED, np.int32)  # the last entry serves suppressed rows
-        rank[kept] = np.arange(len(kept))
-        class_of_row = rank[release.class_of_row]
+        class_of_row = renumbered(release.class_of_row, kept, len(broken))
         return replace(
             release,
             classes=release.classes.take(kept),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, people_of_groups
-from stream_anon.engine import closing, raising
+from stream_anon.engine import raising
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.raising import Raiser
 from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive, Unknown
@@ -46,6 +45,8 @@ def _release(
     shields: Sequence[Shield],
     attributes: Sequence[QuasiIdentifier] = (X, Y),
     people: Sequence[int] = (),
+    *,
+    fixed: bool = False,
     **given: Any,
 ) -> Release:
     """Return what becomes of classes as a partitioner told them; k is 2."""
@@ -58,7 +59,7 @@ def _release(
         np.array(people or range(len(told)), np.int32),
         np.array(values, np.int32).reshape(len(policy.diverse), len(told)),
     )
-    return Closer(policy).release(sealed(policy, rows, Told(told)), np.random.default_rng(0))
+    return Closer(policy, fixed=fixed).release(sealed(policy, rows, Told(told)), np.random.default_rng(0))
 
 
 def _published(release: Release) -> list[tuple[Any, ...]]:
@@ -123,13 +124,10 @@ def test_on_fixed_levels_nothing_is_raised() -> None:
     assert _published(release)[:4] == [(LEAVES.publish(0, 1), y) for y in "aabb"]
 
 
-def test_a_raiser_that_may_not_raise_suppresses_what_falls_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_raiser_that_may_not_raise_suppresses_what_falls_short() -> None:
     codes = [0, 0, 0, 0, 6, 6, 7, 7], [0, 0, 1, 1, 2, 2, 0, 0]
     told = [0, 0, 1, 1, 2, 2, 3, 3]
-    fixed = partial(Raiser, fixed=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(closing, "Raiser", fixed)
-        release = _release(codes, told, [Shield(("x",), 4)])
+    release = _release(codes, told, [Shield(("x",), 4)], fixed=True)
     assert release.class_of_row.tolist() == [0, 0, 1, 1, -1, -1, -1, -1]
     assert release.suppressed == {Suppression.SHIELD: 4}
     assert _release(codes, told, [Shield(("x",), 4)]).suppressed == {}
