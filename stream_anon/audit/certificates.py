@@ -140,7 +140,7 @@ class CertificateAudit:
             # Of a window on trust it is not known what was asked.
             wrong = self._values is not None and (whole > 0 or told is not UNSET)
         else:
-            judged = certificate.released + certificate.suppressed
+            judged = _judged(certificate)
             above = certificate.suppressed - whole > bound.of(judged)
             suppresses = self._policy.above_max_suppressed is AboveMost.SUPPRESS
             released = certificate.released > 0
@@ -151,10 +151,11 @@ class CertificateAudit:
 
     def _check_missing(self, certificate: Certificate) -> None:
         """Check how many records had no value: no more than there are, no fewer than are published without."""
-        judged = certificate.released + certificate.suppressed
+        judged = _judged(certificate)
         for name, count in certificate.missing.items():
             known = name in self._published or self._values is None
-            without = sum(one.records for one in certificate.classes if one.values.get(name, _ABSENT) is None)
+            classes = [one for one in certificate.classes if one.values.get(name, _ABSENT) is None]
+            without = sum(_real(certificate, one) for one in classes)
             if not known or not without <= count <= judged:
                 self._findings.add(Kind.WRONG_MISSING, certificate.batch, attribute=name if known else None)
 
@@ -186,10 +187,10 @@ class CertificateAudit:
             if mean is None:
                 sound = False
                 continue
-            total += mean * one.records
+            total += mean * _real(certificate, one)
             if not isclose(mean, one.ncp, rel_tol=_CLOSE, abs_tol=_CLOSE):
                 self._findings.add(Kind.WRONG_NCP, batch, number)
-        judged, gcp = certificate.released + certificate.suppressed, certificate.gcp
+        judged, gcp = _judged(certificate), certificate.gcp
         if gcp is None or not judged:
             wrong = bool(judged) or gcp is not None
         else:
@@ -207,3 +208,14 @@ class CertificateAudit:
                 self._findings.add(Kind.ILLEGAL_CLASS_VALUE, batch, number, attribute.name)
         known = [loss for loss in losses if loss is not None]
         return sum(known) / len(known) if len(known) == len(losses) else None
+
+
+def _real(certificate: Certificate, one: CertifiedClass) -> int:
+    """Return how many of a class's records are somebody's: in a release of a series each person has one."""
+    return one.records if certificate.series is UNSET else one.individuals
+
+
+def _judged(certificate: Certificate) -> int:
+    """Return how many records of people were released or suppressed."""
+    made = 0 if certificate.series is UNSET else certificate.series.counterfeits
+    return certificate.released - made + certificate.suppressed

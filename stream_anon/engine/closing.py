@@ -85,10 +85,10 @@ class Closer:
         bound = self._policy.max_suppressed
         # Who has been released often enough is left out on purpose.
         suppressed = sum(release.suppressed.values()) - release.suppressed.get(Suppression.RETURNING, 0)
-        if bound is None or suppressed <= bound.of(release.released + suppressed):
+        if bound is None or suppressed <= bound.of(release.real + suppressed):
             return release
         if self._policy.above_max_suppressed is AboveMost.SUPPRESS and release.released:
-            reasons = {**release.suppressed, Suppression.MAX_SUPPRESSED: release.released}
+            reasons = {**release.suppressed, Suppression.MAX_SUPPRESSED: release.real}
             nowhere = np.full(window.records, SUPPRESSED, np.int32)
             release = replace(
                 self._assemble(window, nowhere, reasons, shuffle),

@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-from stream_anon.formats.tables.new_files import private_file
+from stream_anon.formats.tables.new_files import keep, private_file
 
 SUFFIX = ".draws-key"
 
@@ -16,10 +16,20 @@ def key_beside(policy: Path) -> Path:
     return policy.with_name(policy.name + SUFFIX)
 
 
-def make_key(file: Path) -> bool:
-    """Write a new key that only its owner may read, unless the file exists; return whether it was written.
+def new_secret() -> str:
+    """Return a secret for a key, drawn by chance."""
+    return secrets.token_hex(32)
 
-    The file appears whole or not at all, whoever else makes it at the same time.
+
+def make_key(file: Path, secret: str | None = None) -> bool:
+    """Write a key that only its owner may read, unless the file exists; return whether it was written.
+
+    The file appears whole or not at all, whoever else makes it at the same time, and stays after a power cut.
+
+    Parameters
+    ----------
+    secret
+        What the key follows from; a new one without it.
 
     Raises
     ------
@@ -31,8 +41,10 @@ def make_key(file: Path) -> bool:
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
         with private_file(part) as opened:
-            opened.write(secrets.token_hex(32).encode() + b"\n")
+            opened.write((secret or new_secret()).encode() + b"\n")
+        keep(part)
         os.link(part, file)
+        keep(file.parent)
     except FileExistsError:
         return False
     finally:

@@ -204,9 +204,14 @@ class Release:
         return len(self.order)
 
     @property
+    def real(self) -> int:
+        """Return how many of the published records are somebody's."""
+        return self.released - self.counterfeits
+
+    @property
     def records_in(self) -> int:
         """Return the number of records that the window took in, rejected ones included."""
-        return self.released - self.counterfeits + sum(self.suppressed.values()) + len(self.rejects)
+        return self.real + sum(self.suppressed.values()) + len(self.rejects)
 
 
 def release_without_window(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.chosen_classes import renumbered
 from stream_anon.engine.closing import Closer, TooLarge, all_fit
-from stream_anon.engine.window import SealedWindow, missing_counts
+from stream_anon.engine.window import SealedWindow
 from stream_anon.files.series.state import SeriesState
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.output.stated_returns import StatedSeries
+from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Release, Suppression
 from stream_anon.privacy.gcp import gcp
@@ -63,17 +64,20 @@ class SeriesCloser(Closer):
     ----------
     after
         What the series must remember after the release; None before it.
-    changed, absent
+    least
+        m.
+    changed, absent, waiting
         How many records are suppressed because their value is none of those that their person was published among,
-        and because they have none.
+        because they have none, and because their person is new and no class has room for them.
     """
 
     def __init__(self, policy: Policy, least: int, state: SeriesState, pseudonyms: PseudonymsOf) -> None:
         super().__init__(policy)
-        self._least, self._state, self._pseudonyms = least, state, pseudonyms
+        self.least = least
+        self._state, self._pseudonyms = state, pseudonyms
         self._table = _Table(np.empty(0, np.int64), [], [], np.empty(0, np.int64))
         self.after: SeriesState | None = None
-        self.changed = self.absent = 0
+        self.changed = self.absent = self.waiting = 0
 
     def release(
         self,
@@ -85,10 +89,10 @@ class SeriesCloser(Closer):
         names = self._pseudonyms(window.offsets)
         known = self._state.signatures_of(names)
         shown: list[Scalar | None] = [row[0] for row in window.payload]
-        numbers: dict[Scalar, int] = {value: number for number, value in enumerate(self._state.values)}
-        values = np.array([-1 if one is None else numbers.setdefault(one, len(numbers)) for one in shown], np.int64)
+        numbers = _numbered(self._state.values, shown)
+        values = np.array([-1 if one is None else numbers[one] for one in shown], np.int64)
         found = self._grouped(window, values, known, shuffle)
-        whole, clusters = self._with_counterfeits(window, found, values, known, list(numbers))
+        whole, clusters = self._with_counterfeits(window, found, values, known, list(numbers), shuffle)
         unplaced = int((found.group_of_row < 0).sum())
         release = self._bounded(
             whole, self._assemble(whole, clusters, {Suppression.UNPLACED: unplaced}, shuffle), shuffle
@@ -113,12 +117,14 @@ class SeriesCloser(Closer):
             signature is not None and value not in signature
             for value, signature in zip(values[rows].tolist(), own, strict=True)
         )
-        codes, least = window.columns.codes[:, rows], (self._criteria.k, self._least)
+        codes, least = window.columns.codes[:, rows], (self._criteria.k, self.least)
         # Two codes lie beyond each domain: that of a missing value, and that of one outside.
         sizes = np.array([own.domain.size + 2 for own in self._policy.quasi_identifiers], np.int64)
         found = grouped(codes, sizes, values[rows], own, least, draws)
         group_of_row = np.full(len(values), SUPPRESSED, np.int32)
         group_of_row[rows] = found.group_of_row
+        placed = found.group_of_row >= 0
+        self.waiting = sum(one is None and not has for one, has in zip(own, placed.tolist(), strict=True))
         signatures: list[Signature | None] = [None] * len(values)
         for row, signature in zip(rows.tolist(), found.signatures, strict=True):
             signatures[row] = signature
@@ -131,6 +137,7 @@ class SeriesCloser(Closer):
         values: NDArray[np.int64],
         known: Sequence[Signature | None],
         labels: Sequence[Scalar],
+        draws: np.random.Generator,
     ) -> tuple[SealedWindow, NDArray[np.int32]]:
         """Return the window with the counterfeits behind its rows, and the group of each."""
         columns, made = window.columns, len(found.groups)
@@ -142,7 +149,7 @@ class SeriesCloser(Closer):
         of_window[foreign] = int(columns.sensitive.max(initial=-1)) + 1 + np.arange(len(foreign))
         first = int(columns.individuals.max(initial=-1)) + 1
         codes = columns.codes[:, found.like]
-        payload = [(labels[value],) for value in found.values.tolist()]
+        payload = [(one,) for one in _written_alike(found.values, values, window.payload, labels, draws)]
         nobody = np.arange(first, first + made, dtype=np.int32)
         extended = Columns(
             np.concatenate([columns.codes, codes], axis=1),
@@ -162,7 +169,6 @@ class SeriesCloser(Closer):
             payload=[*window.payload, *payload],
             stretches=np.concatenate([window.stretches, np.zeros(made, np.int32)]),
             offsets=np.concatenate([window.offsets, np.full(made, -1, np.int64)]),
-            missing=window.missing + missing_counts(self._policy, codes, payload),
         )
         return whole, np.concatenate([found.group_of_row, found.groups]).astype(np.int32)
 
@@ -188,14 +194,14 @@ class SeriesCloser(Closer):
             classes=replace(classes, individuals=people),
             suppressed=suppressed,
             achieved_k=int(people.min()) if len(classes) else None,
-            gcp=gcp(classes.ncp, classes.records, sum(suppressed.values())),
-            series=StatedSeries(self._state.releases + 1, self._least, int((published & ~real).sum())),
+            gcp=gcp(classes.ncp, people, sum(suppressed.values())),
+            series=StatedSeries(self._state.releases + 1, self.least, int((published & ~real).sum())),
         )
 
     def _recounted(self, release: Release) -> Release:
         """Return the release without the classes that are no classes of a series: a bug."""
         rows = self._table.classed(release.class_of_row)
-        broken = broken_classes(rows, len(release.classes), self._criteria.k, self._least)
+        broken = broken_classes(rows, len(release.classes), self._criteria.k, self.least)
         if not broken.any():
             return release
         kept = np.flatnonzero(~broken)
@@ -207,3 +213,35 @@ class SeriesCloser(Closer):
             order=release.order[class_of_row[release.order] >= 0],
             gate_violations=release.gate_violations + int(broken.sum()),
         )
+
+
+def _numbered(before: Sequence[Scalar], shown: Sequence[Scalar | None]) -> dict[Scalar, int]:
+    """Return numbers of values: those of before, then new ones, in an order that does not tell who has them."""
+    new = {one for one in shown if one is not None}.difference(before)
+    ordered = sorted(new, key=lambda one: (isinstance(one, str), one))
+    return {value: number for number, value in enumerate([*before, *ordered])}
+
+
+def _written_alike(
+    wanted: NDArray[np.int64],
+    values: NDArray[np.int64],
+    payload: Payload,
+    labels: Sequence[Scalar],
+    draws: np.random.Generator,
+) -> Iterator[Scalar]:
+    """Yield values of counterfeits as records that have them write them (1 or 1.0), or as a record once did.
+
+    Parameters
+    ----------
+    wanted
+        int64[f], the number of the value of each counterfeit.
+    values
+        int64[n], of each row of the payload; less than 0 where there is none.
+    labels
+        By their numbers.
+    """
+    ordered = np.argsort(values, kind="stable")
+    first, end = (np.searchsorted(values[ordered], wanted, side) for side in ("left", "right"))
+    chosen = first + (draws.random(len(wanted)) * (end - first)).astype(np.int64)
+    for value, has, place in zip(wanted.tolist(), (first < end).tolist(), chosen.tolist(), strict=True):
+        yield payload[ordered[place]][0] if has else labels[value]

@@ -1,8 +1,11 @@
 """The folder of a series: its key, its state, and a lock, so that releases follow each other one by one.
 
 The state that a release leads to is written beside the old one before the release gets its name, and takes the old
-one's place after it. Where a run is killed between the two, nobody knows whether the release stands. The next run
-then takes the new state: people keep the values that they may have been published among.
+one's place after it. Where a run is killed between the two, or the power fails, nobody knows whether the release
+stands. The next run then takes the new state: people keep the values that they may have been published among.
+
+A state is written before the key is, and before any release. So a key alone, or a state of releases alone, says
+that the other one is lost, and nothing new is begun on it.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+from os.path import lexists
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,11 +21,12 @@ from typing import Self
 import msgspec
 
 from stream_anon.errors import InputError, Refused
-from stream_anon.files.key_files import make_key
+from stream_anon.files.key_files import make_key, new_secret
 from stream_anon.files.series.state import SeriesKey, SeriesState, SeriesTerms
-from stream_anon.formats.tables.new_files import private_file
+from stream_anon.formats.tables.new_files import keep, private_file
 from stream_anon.secret_files import read_key
 
+_RESTORE = "restore it, or begin a series in another folder"
 KEY, STATE, PENDING, LOCK = "key", "state.json", "state.next.json", "lock"
 
 
@@ -36,20 +41,22 @@ class SeriesFolder:
     Raises
     ------
     Refused
-        If another run has it open, or if its key is gone.
+        If another run has it open, or if its key or its state is gone.
     InputError
         If it cannot be read or written.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._secret = new_secret()  # of a series that begins now
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
+            keep(folder.resolve().parent)
             self._lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
             raise InputError(f"{folder}: cannot keep a series ({error.strerror})") from None
         try:
-            self.key = self._begun()
+            self.key, self._found = self._begun()
         except BlockingIOError:
             self.close()
             raise Refused(f"{folder}: another run makes a release of this series: wait for its end") from None
@@ -60,16 +67,21 @@ class SeriesFolder:
             self.close()
             raise
 
-    def _begun(self) -> SeriesKey:
-        """Lock the folder, end what a killed run has left, and return the key."""
+    def _begun(self) -> tuple[SeriesKey, SeriesState | None]:
+        """Lock the folder, end what a killed run has left, and return the key, and the state unless it has none."""
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        key, pending = self._folder / KEY, self._folder / PENDING
-        if not key.exists() and (pending.exists() or (self._folder / STATE).exists()):
-            raise Refused(f"{self._folder}: the key of the series is gone: nobody in it can be told any more")
-        make_key(key)
-        if pending.exists():
+        key = self._folder / KEY
+        if lexists(self._folder / PENDING):
             self.commit()
-        return read_key(SeriesKey, key)
+        state = self._folder / STATE
+        found = SeriesState.read(state.read_bytes()) if lexists(state) else None
+        if lexists(key):
+            if found is None:
+                raise Refused(f"{self._folder}: the state of the series is gone, and who is in it: {_RESTORE}")
+            return read_key(SeriesKey, key), found
+        if found is not None and found.releases:
+            raise Refused(f"{self._folder}: the key of the series is gone: nobody in it can be told: {_RESTORE}")
+        return SeriesKey(self._secret.encode()), None
 
     def state(self, terms: SeriesTerms) -> SeriesState:
         """Return the state before the next release; that of a new series if there was none.
@@ -79,15 +91,13 @@ class SeriesFolder:
         Refused
             If the series was begun on other terms.
         """
-        file = self._folder / STATE
-        if not file.exists():
-            return SeriesState.first(terms)
-        try:
-            found = SeriesState.read(file.read_bytes())
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-        found.refuse_others(terms)
-        return found
+        if self._found is None:
+            self._found = SeriesState.first(terms)
+            self.prepare(self._found)
+            self.commit()
+            make_key(self._folder / KEY, self._secret)
+        self._found.refuse_others(terms)
+        return self._found
 
     def prepare(self, state: SeriesState) -> None:
         """Write the state that a release leads to, before the release gets its name."""
@@ -95,15 +105,16 @@ class SeriesFolder:
         try:
             with private_file(part) as opened:
                 opened.write(msgspec.json.encode(state))
-                opened.flush()
-                os.fsync(opened.fileno())
+            keep(part)
             part.replace(self._folder / PENDING)
+            keep(self._folder)
         finally:
             part.unlink(missing_ok=True)
 
     def commit(self) -> None:
         """Put the prepared state in the place of the old one, once the release stands."""
         (self._folder / PENDING).replace(self._folder / STATE)
+        keep(self._folder)
 
     def close(self) -> None:
         """Let others open the folder."""

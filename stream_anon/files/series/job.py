@@ -60,8 +60,13 @@ class SeriesAnonymization(Anonymization):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return why records are in no group though nothing but the series keeps them out of one."""
-        changed, absent = self._series.changed, self._series.absent
+        changed, absent, waiting = self._series.changed, self._series.absent, self._series.waiting
         told = []
+        if waiting:
+            told.append(
+                f"{waiting:,} new people wait for a later release (unplaced): of all who are new, more than one in "
+                f"{self._series.least} have the same sensitive value, or their class has too few people"
+            )
         if changed:
             told.append(
                 f"{changed:,} records have a sensitive value that is none of those that their person was published "
@@ -133,12 +138,14 @@ class SeriesJob(FileJob):
     def _publish(self, anonymization: Anonymization, proof: NewFile | None, output: NewFile) -> None:
         """Give the files their names between two steps of the folder.
 
-        1. The new state is written beside the old one. 2. Certificates and output get their names. 3. The new state
-        takes the old one's place. A run that is killed before 1 has no effect, and after 1 the next run begins
-        with 3.
+        1. The files are complete. 2. The new state is written beside the old one. 3. Certificates and output get
+        their names. 4. The new state takes the old one's place. A run that fails or is killed before 2 has no
+        effect, and after 2 the next run begins with 4. Files and states are on the disk before the next step.
         """
         if not isinstance(anonymization, SeriesAnonymization):
             raise TypeError("a series is anonymized by what remembers it")
+        for file in (output,) if proof is None else (proof, output):
+            file.complete()
         if anonymization.after is not None:
             anonymization.folder.prepare(anonymization.after)
         super()._publish(anonymization, proof, output)

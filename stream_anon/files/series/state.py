@@ -16,6 +16,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.recoding.invariance.buckets import Signature
 
 Index = Annotated[int, msgspec.Meta(ge=0)]
+Pseudonym = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 
 
 class SeriesKey(ReturnsKey):
@@ -33,10 +34,11 @@ def pseudonyms(key: SeriesKey, people: NDArray[np.int64]) -> list[str]:
 class SeriesTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What must be the same in all releases of a series.
 
-    `key` is the name of the key, from which it does not follow.
+    `key` is the name of the key, from which it does not follow. Fields stand by the keys from a record's top.
     """
 
     attribute: str
+    path: list[str]
     type: str
     individual: list[str]
     normalize: list[str]
@@ -47,9 +49,17 @@ class SeriesTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, policy: Policy, least: int, key: SeriesKey) -> SeriesTerms:
         """Return the terms of a policy that suits a series."""
         target = policy.passed[0]
-        path = list(policy.attribute(policy.individual).path)
+        individual = policy.attribute(policy.individual)
         steps = [str(step) for step in policy.normalize]
-        return cls(target.name, target.declared_type, path, steps, least, key.name.hex())
+        return cls(
+            target.name,
+            list(target.path),
+            target.declared_type,
+            list(individual.path),
+            steps,
+            least,
+            key.name.hex(),
+        )
 
 
 class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +86,7 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     terms: SeriesTerms
     values: list[Scalar]
     signatures: list[list[Index]]
-    people: dict[str, Index]
+    people: dict[Pseudonym, Index]
 
     @classmethod
     def first(cls, terms: SeriesTerms) -> SeriesState:
@@ -91,7 +101,10 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise InputError("the state of the series is damaged, or of another version") from None
         values, signatures = len(state.values), len(state.signatures)
-        sound = all(own and own == sorted(set(own)) and own[-1] < values for own in state.signatures)
+        sound = len(set(state.values)) == values and len(set(map(tuple, state.signatures))) == signatures
+        for own in state.signatures:
+            ascending = own == sorted(set(own)) and own[-1:] < [values]
+            sound &= ascending and len(own) >= state.terms.least
         if not sound or any(place >= signatures for place in state.people.values()):
             raise InputError("the state of the series is damaged: its parts do not fit together")
         return state
@@ -119,7 +132,7 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Parameters
         ----------
         values
-            By their numbers: those of before, then new ones.
+            By their numbers: those of before, then new ones. Those of no signature are not remembered.
         released, signatures
             Who was published, and among which values.
         """
@@ -127,5 +140,7 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         people = dict(self.people)
         for pseudonym, signature in zip(released, signatures, strict=True):
             people.setdefault(pseudonym, places.setdefault(signature, len(places)))
-        every = [list(signature) for signature in places]
-        return SeriesState(1, self.releases + 1, self.terms, list(values), every, people)
+        used = sorted({number for signature in places for number in signature})
+        renumbered = {number: place for place, number in enumerate(used)}
+        every = [[renumbered[number] for number in signature] for signature in places]
+        return SeriesState(1, self.releases + 1, self.terms, [values[number] for number in used], every, people)

@@ -68,6 +68,22 @@ class NewFile:
         """Return whether nobody sees what is written before `publish`."""
         return self._part is not None
 
+    def complete(self) -> None:
+        """Close the file, which still has no name; all of it is on the disk then, also after a power cut.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written to its end.
+        """
+        try:
+            if self.owned:
+                self.file.close()
+                if self._part is not None:
+                    keep(self._part)
+        except OSError as error:
+            raise InputError(f"{self._name}: cannot be written ({error.strerror})") from None
+
     def publish(self) -> None:
         """Close the file and give it its name.
 
@@ -105,6 +121,15 @@ class NewFile:
         finally:
             if self._part is not None:
                 self._part.unlink(missing_ok=True)
+
+
+def keep(path: Path) -> None:
+    """Have what is written of a file, or which names a folder has, on the disk, also after a power cut. OSError."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def private_file(path: Path) -> BinaryIO:

@@ -1,15 +1,21 @@
-"""Division, balancing and assignment of m-invariance (Xiao and Tao, SIGMOD 2007).
+"""Division, balancing and assignment after m-invariance (Xiao and Tao, SIGMOD 2007).
 
 A signature is a set of values. A bucket holds the rows of one signature. It is balanced if each of the values
-stands in it equally often. Who was released before comes into the bucket of their signature. Where values are
-short there, people who are new fill the places, and counterfeits those that are left. All others who are new are
-assigned to buckets that are balanced from the start.
+stands in it equally often. Who was released before comes into the bucket of their signature; where values are short
+there, counterfeits fill the places. People who are new come into buckets equally many of each value, all of them or
+none.
+
+The paper lets new people fill places before counterfeits do. That tells values to who knows how it chooses: a
+counterfeit where a new person could have been says which value was short, and so what those who stayed have. To
+leave out some of the new people, so that the others can be balanced, would tell that these have the most frequent
+value. Here all choices stay as they are if the people of one signature exchange its values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +55,7 @@ class Bucket:
 
 
 class Newcomers:
-    """Rows of people without a signature, by value; they are m-eligible if no value has more than one in m."""
+    """Rows of people without a signature, by value."""
 
     def __init__(self, rows: Mapping[int, list[int]], m: int) -> None:
         self._values = sorted(rows)
@@ -58,39 +64,17 @@ class Newcomers:
         self._counts = np.array([len(rows[value]) for value in self._values], np.int64)
         self._place = {value: place for place, value in enumerate(self._values)}
 
-    def __len__(self) -> int:
-        return int(self._counts.sum())
-
     @property
     def eligible(self) -> bool:
-        """Return whether all of them can be assigned to balanced buckets."""
-        return self._m * int(self._counts.max(initial=0)) <= len(self)
+        """Return whether all of them can be assigned to balanced buckets: no value has more than one in m."""
+        return self._m * int(self._counts.max(initial=0)) <= int(self._counts.sum())
 
-    def take(self, value: int, count: int = 1) -> list[int]:
+    def take(self, value: int, count: int) -> list[int]:
         """Return rows of a value, and let them go."""
         own = self._rows[value]
         taken = [own.pop() for _ in range(count)]
         self._counts[self._place[value]] -= count
         return taken
-
-    def spare(self, value: int) -> list[int]:
-        """Return a row of a value if the others can do without it, and let it go; else nothing."""
-        place = self._place.get(value)
-        if place is None or not self._counts[place]:
-            return []
-        frequent = self._counts[place] == self._counts.max()
-        before = self.eligible
-        self._counts[place] -= 1
-        may = self.eligible or (not before and bool(frequent))
-        self._counts[place] += 1
-        return self.take(value) if may else []
-
-    def surplus(self) -> list[int]:
-        """Return the fewest rows without which the others are eligible, and let them go."""
-        gone: list[int] = []
-        while not self.eligible:
-            gone += self.take(self._values[int(self._counts.argmax())])
-        return gone
 
     def next_bucket(self) -> tuple[Signature, int] | None:
         """Return the values of the next bucket and how many rows of each go there; None if nobody is left.
@@ -120,8 +104,8 @@ def bucketed(
 ) -> tuple[list[Bucket], list[int]]:
     """Return balanced buckets of rows, and the rows that are in none.
 
-    A row is in none if its value is not in the signature that its person has, or if its value is so frequent among
-    new people that no bucket can be balanced with it. O(n v) for v values.
+    A row is in none if its value is not in the signature that its person has. New people are in none if more than
+    one in m of them have the same value. O(n v) for v values.
 
     Parameters
     ----------
@@ -147,17 +131,14 @@ def bucketed(
         else:
             nowhere.append(row)
     newcomers = Newcomers(new, m)
-    # 2. Balancing: new people fill the places as long as the others stay eligible, then counterfeits.
-    for signature in sorted(buckets, key=lambda one: (len(one), one)):
-        bucket = buckets[signature]
+    # 2. Balancing.
+    for bucket in buckets.values():
         height = bucket.height
-        for value in signature:
-            while bucket.held(value) < height and (row := newcomers.spare(value)):
-                bucket.add(value, row)
-            if bucket.held(value) < height:
-                bucket.counterfeits[value] = height - bucket.held(value)
-    nowhere += newcomers.surplus()
+        short = {value: height - bucket.held(value) for value in bucket.signature}
+        bucket.counterfeits = {value: count for value, count in short.items() if count}
     # 3. Assignment: equally many of each value, so that buckets stay balanced.
+    if not newcomers.eligible:
+        return list(buckets.values()), sorted([*nowhere, *chain.from_iterable(new.values())])
     while (found := newcomers.next_bucket()) is not None:
         signature, count = found
         bucket = buckets.setdefault(signature, Bucket(signature))

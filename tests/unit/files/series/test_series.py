@@ -230,7 +230,7 @@ def test_a_run_that_is_killed_beside_its_release_leaves_what_people_may_be_publi
         series.job(records).run(lambda _: None)
     monkeypatch.undo()
     pending = SeriesState.read((series.folder / "series" / PENDING).read_bytes())
-    assert not series.state_path.exists()
+    assert series.state.releases == 0
     series.release(records[10:])
     assert pending.people.items() <= series.state.people.items()
     assert series.state.releases == 2
@@ -257,23 +257,167 @@ def test_a_series_whose_key_is_gone_is_refused(series: Series) -> None:
         series.job(records).run(lambda _: None)
 
 
-def test_a_damaged_state_is_refused_without_a_word_of_it(series: Series) -> None:
+def test_a_series_whose_state_is_gone_is_refused(series: Series) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    series.state_path.unlink()
+    with pytest.raises(Refused, match="state of the series is gone"):
+        series.job(records).run(lambda _: None)
+    assert not series.output.exists()
+    series.state_path.symlink_to(series.folder / "nowhere")
+    with pytest.raises(InputError):
+        series.job(records).run(lambda _: None)
+
+
+def test_a_series_of_which_nothing_was_released_begins_anew_after_any_crash(
+    series: Series, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = series.folder / "series"
+    with pytest.raises(InputError):
+        SeriesJob(series.policy, "nowhere.jsonl", str(series.output), series=folder).run(lambda _: None)
+    assert {path.name for path in folder.iterdir()} == {"lock"}
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr("stream_anon.files.series.folder.make_key", die)
+    with pytest.raises(Killed):
+        series.job([person(i) for i in range(40)]).run(lambda _: None)
+    assert {path.name for path in folder.iterdir()} == {"lock", STATE}
+    monkeypatch.undo()
+    assert series.release([person(i) for i in range(40)])
+
+
+@pytest.mark.parametrize("part", ["signatures", "values", "people", "schema"])
+def test_a_damaged_state_is_refused_without_a_word_of_it(part: str, series: Series) -> None:
     records = [person(i) for i in range(40)]
     series.release(records)
     state = json.loads(series.state_path.read_text())
-    for damaged in (b"{", json.dumps({**state, "signatures": [[0, 99]]}).encode(), b'{"schema": 2}'):
-        series.state_path.write_bytes(damaged)
-        with pytest.raises(InputError, match="damaged"):
+    signatures, values = state["signatures"], state["values"]
+    damaged = {
+        "signatures": [
+            [*signatures[:-1], [0, 99]],
+            [*signatures[:-1], [1, 0]],
+            [*signatures[:-1], [1]],
+            [*signatures, signatures[0]],
+        ],
+        "values": [[*values, values[0]]],
+        "people": [{**state["people"], "f" * 16: 99}, {**state["people"], "somebody": 0}],
+        "schema": [2],
+    }
+    for other in damaged[part]:
+        series.state_path.write_text(json.dumps({**state, part: other}))
+        with pytest.raises(InputError, match="damaged") as refused:
             series.job(records).run(lambda _: None)
+        assert not any(value in str(refused.value) for value in (*values, "somebody"))
+    series.state_path.write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        series.job(records).run(lambda _: None)
+
+
+def test_new_people_wait_together_if_too_many_of_them_have_one_value(series: Series) -> None:
+    records = [person(i) for i in range(60)]
+    series.release(records)
+    before = series.state
+    come = [{**person(i), "illness": "scurvy" if i % 3 else "lumbago"} for i in range(60, 72)]
+    report = series.job([*records, *come]).run(lambda _: None)
+    assert report.suppressed == {"unplaced": 12}
+    assert [text[:20] for text in report.warnings] == ["12 new people wait f"]
+    # What was left out is not remembered, and nothing stands in its way later.
+    assert (series.state.values, series.state.people) == (before.values, before.people)
+    report = series.job([*records, *come, *({**person(i), "illness": "lumbago"} for i in range(72, 76))]).run(
+        lambda _: None
+    )
+    assert not report.suppressed
+    assert {"scurvy", "lumbago"} < set(series.state.values)
+    assert series.kinds() == set()
+
+
+def test_counterfeits_count_neither_for_losses_nor_for_shares_nor_as_missing(series: Series) -> None:
+    records = [{**person(i), "age": None if i % 3 else 30, "illness": ILLNESSES[i % 2]} for i in range(60)]
+    series.release(records)
+    # Who has the other illness leaves: as many counterfeits as people.
+    asked = {"max_suppressed": "3%", "above_max_suppressed": "suppress"}
+    series.policy = load_policy(write_document(series.folder, _privacy(**asked)))
+    stayed = records[::2]
+    series.release([*stayed, {**person(90), "illness": None}])
+    certificate = series.certificate
+    assert certificate["series"]["counterfeits"] == certificate["released"] == 0
+    assert certificate["suppressed"] == 31  # one of 31 is above 3 %, though it is not of 61
+    assert series.kinds() == set()
+    series.policy = load_policy(write_document(series.folder, POLICY))
+    series.release(stayed)
+    certificate = series.certificate
+    assert (certificate["released"], certificate["series"]["counterfeits"]) == (60, 30)
+    assert certificate["missing"] == {"age": 20}
+    losses = sum(one["ncp"] * one["individuals"] for one in certificate["classes"])
+    assert certificate["gcp"] == pytest.approx(losses / 30)
+    assert series.kinds() == set()
+
+
+def test_a_counterfeit_is_written_as_a_record_with_its_value_is(tmp_path: Path) -> None:
+    series = Series(tmp_path)
+    numbered = {**POLICY["attributes"], "illness": {"role": "sensitive", "type": "number"}}
+    series.policy = load_policy(write_document(tmp_path, {**POLICY, "attributes": numbered}))
+
+    def records(people: range, form: type) -> list[dict[str, Any]]:
+        return [{**person(i), "illness": form(i % 3)} for i in people]
+
+    series.release(records(range(60), float))
+    released = series.release(records(range(0, 60, 2), int) + records(range(61, 64), int))
+    assert series.certificate["series"]["counterfeits"] > 0
+    assert {type(record["illness"]) for record in released} == {int}
+
+
+def test_a_release_whose_files_cannot_be_completed_leaves_the_state_as_it_was(
+    series: Series, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [person(i) for i in range(40)]
+    series.release(records)
+    before = series.state_path.read_bytes()
+
+    def full(path: Path) -> None:
+        if path.name.endswith(".jsonl.part") or ".out" in path.name:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("stream_anon.formats.tables.new_files.keep", full)
+    with pytest.raises(InputError, match="cannot be written"):
+        series.job(records).run(lambda _: None)
+    assert series.state_path.read_bytes() == before
+    assert not (series.folder / "series" / PENDING).exists()
+    assert not series.output.exists()
+
+
+def test_what_a_series_needs_is_on_the_disk_before_the_next_step(
+    series: Series, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def kept(path: Path) -> None:
+        steps.append(path.name.strip(".").split(".")[0])
+
+    publish = NewFile.publish
+    for module in ("formats.tables.new_files", "files.series.folder", "files.key_files"):
+        monkeypatch.setattr(f"stream_anon.{module}.keep", kept)
+    monkeypatch.setattr(NewFile, "publish", lambda file: (steps.append("publish"), publish(file)))
+    series.release([person(i) for i in range(40)])
+    first = [series.folder.name, "state", "series", "series", "key", "series"]
+    assert steps == [*first, "certificates1", "out1", "state", "series", "publish", "publish", "series"]
 
 
 def test_a_series_goes_on_as_it_was_begun(series: Series) -> None:
     records = [person(i) for i in range(40)]
     series.release(records)
-    changed = {**POLICY, "privacy": {**POLICY["privacy"], "sensitive": {"illness": {"distinct_l": 3}}}}
-    series.policy = load_policy(write_document(series.folder, changed))
-    with pytest.raises(Refused, match="another distinct_l"):
-        series.job(records).run(lambda _: None)
+    changes = {
+        "another distinct_l": _privacy(sensitive={"illness": {"distinct_l": 3}}),
+        "another path": _attributes(illness={"role": "sensitive", "path": ["other"]}),
+        "another type": _attributes(illness={"role": "sensitive", "type": "integer"}),
+        "another individual": _attributes(person={"role": "identifier", "path": ["other"]}),
+    }
+    for message, changed in changes.items():
+        series.policy = load_policy(write_document(series.folder, changed))
+        with pytest.raises(Refused, match=message):
+            series.job(records).run(lambda _: None)
 
 
 def _attributes(**changes: Any) -> dict[str, Any]:
@@ -336,6 +480,7 @@ def test_the_state_after_a_release_is_read_back_as_it_was(series: Series) -> Non
         state = folder.state(terms).after(["flu", "cold", "gout"], names[:2], [(0, 2), (0, 1)])
         folder.prepare(state)
         folder.commit()
+    with SeriesFolder(series.folder / "series") as folder:
         again = folder.state(terms)
     assert again == state
     assert again.signatures_of(names) == [(0, 2), (0, 1), None]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
-from stream_anon.recoding.invariance.buckets import Newcomers, Signature, bucketed
+from stream_anon.recoding.invariance.buckets import Signature, bucketed
 from stream_anon.recoding.invariance.grouping import Grouping, grouped
 
 PEOPLE, VALUES = 24, 7
@@ -70,46 +70,23 @@ def test_whoever_returns_is_always_among_m_values(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, VALUES - 1), max_size=60), st.integers(2, 5), st.integers(0, 99))
-def test_new_people_get_no_counterfeits_and_as_few_as_can_be_are_left_out(
-    values: list[int], m: int, seed: int
-) -> None:
+def test_new_people_get_no_counterfeits_and_are_all_placed_or_none(values: list[int], m: int, seed: int) -> None:
     buckets, nowhere = bucketed(np.array(values, np.int64), [None] * len(values), m, np.random.default_rng(seed))
     for bucket in buckets:
         bucket.check_invariants()
         assert len(bucket.signature) >= m
         assert not bucket.counterfeits
-    placed = [row for bucket in buckets for rows in bucket.rows.values() for row in rows]
-    assert sorted([*placed, *nowhere]) == list(range(len(values)))
-    counts = Counter(values)
-    # The most that can be published: counts cut at h, so that they add up to m h at least.
-    most = max(
-        (
-            sum(min(count, h) for count in counts.values())
-            for h in range(1, len(values) + 1)
-            if sum(min(count, h) for count in counts.values()) >= m * h
-        ),
-        default=0,
-    )
-    assert len(placed) == most
+    placed = sorted(row for bucket in buckets for rows in bucket.rows.values() for row in rows)
+    eligible = m * max(Counter(values).values(), default=0) <= len(values)
+    assert (placed, nowhere) == ((list(range(len(values))), []) if eligible else ([], list(range(len(values)))))
 
 
 def test_who_comes_with_a_value_outside_of_their_signature_is_not_published() -> None:
-    values = np.array([0, 1, 2, 3], np.int64)
-    known: list[Signature | None] = [(1, 2), (1, 2), (1, 2), None]
+    values = np.array([0, 1, 2, 3, 4], np.int64)
+    known: list[Signature | None] = [(1, 2), (1, 2), (1, 2), None, (3, 5)]
     buckets, nowhere = bucketed(values, known, 2, np.random.default_rng(0))
-    assert nowhere == [0, 3]
+    assert nowhere == [0, 3, 4]
     assert [bucket.signature for bucket in buckets] == [(1, 2)]
-
-
-def test_new_people_fill_places_only_as_long_as_the_others_stay_eligible() -> None:
-    newcomers = Newcomers({0: [0], 1: [1]}, 2)
-    assert newcomers.spare(0) == []
-    assert newcomers.eligible
-    crowded = Newcomers({0: [0, 1], 1: [2]}, 2)
-    assert not crowded.eligible
-    assert crowded.spare(1) == []
-    assert len(crowded.spare(0)) == 1
-    assert crowded.eligible
 
 
 def _broken(values: list[int], signature: Signature, known: Signature | None, people: list[int]) -> bool:
