@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,9 +15,9 @@ from stream_anon.files.series.state import SeriesState
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.output.stated_returns import StatedSeries
-from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Release, Suppression
+from stream_anon.microdata.sensitive_keys import sensitive_keys
 from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
 from stream_anon.recoding.invariance.buckets import Signature
@@ -68,7 +68,9 @@ class SeriesCloser(Closer):
         m.
     changed, absent, waiting
         How many records are suppressed because their value is none of those that their person was published among,
-        because they have none, and because their person is new and no class has room for them.
+        because they have none, and because their person is new and in no group.
+    uneven
+        Whether so many new people have the same value that counterfeits stand beside them.
     """
 
     def __init__(self, policy: Policy, least: int, state: SeriesState, pseudonyms: PseudonymsOf) -> None:
@@ -78,6 +80,7 @@ class SeriesCloser(Closer):
         self._table = _Table(np.empty(0, np.int64), [], [], np.empty(0, np.int64))
         self.after: SeriesState | None = None
         self.changed = self.absent = self.waiting = 0
+        self.uneven = False
 
     def release(
         self,
@@ -88,18 +91,20 @@ class SeriesCloser(Closer):
         """Return what becomes of the table; see `Closer.release`."""
         names = self._pseudonyms(window.offsets)
         known = self._state.signatures_of(names)
-        shown: list[Scalar | None] = [row[0] for row in window.payload]
-        numbers = _numbered(self._state.values, shown)
-        values = np.array([-1 if one is None else numbers[one] for one in shown], np.int64)
+        labels, values = _numbered(
+            self._state.values, [row[0] for row in window.payload], window.columns.sensitive[0]
+        )
         found = self._grouped(window, values, known, shuffle)
-        whole, clusters = self._with_counterfeits(window, found, values, known, list(numbers), shuffle)
+        whole, clusters = self._with_counterfeits(window, found, values, known, labels)
         unplaced = int((found.group_of_row < 0).sum())
         release = self._bounded(
             whole, self._assemble(whole, clusters, {Suppression.UNPLACED: unplaced}, shuffle), shuffle
         )
         published = np.flatnonzero(release.class_of_row[: len(names)] >= 0).tolist()
         signatures = [found.signatures[row] or () for row in published]
-        self.after = self._state.after(list(numbers), [names[row] for row in published], signatures)
+        new = np.flatnonzero((values >= 0) & (release.class_of_row[: len(names)] < 0)).tolist()
+        left_out = [names[row] for row in new if known[row] is None]
+        self.after = self._state.after(labels, [names[row] for row in published], signatures, left_out)
         return release
 
     def _grouped(
@@ -120,11 +125,14 @@ class SeriesCloser(Closer):
         codes, least = window.columns.codes[:, rows], (self._criteria.k, self.least)
         # Two codes lie beyond each domain: that of a missing value, and that of one outside.
         sizes = np.array([own.domain.size + 2 for own in self._policy.quasi_identifiers], np.int64)
-        found = grouped(codes, sizes, values[rows], own, least, draws)
+        found = grouped(codes, sizes, values[rows], own, least, draws, together=bool(self._state.waiting))
         group_of_row = np.full(len(values), SUPPRESSED, np.int32)
         group_of_row[rows] = found.group_of_row
         placed = found.group_of_row >= 0
-        self.waiting = sum(one is None and not has for one, has in zip(own, placed.tolist(), strict=True))
+        new = np.array([one is None for one in own], np.bool_)
+        self.waiting = int((new & ~placed).sum())
+        _, counts = np.unique(values[rows][new & placed], return_counts=True)
+        self.uneven = bool(self.least * counts.max(initial=0) > counts.sum())
         signatures: list[Signature | None] = [None] * len(values)
         for row, signature in zip(rows.tolist(), found.signatures, strict=True):
             signatures[row] = signature
@@ -137,9 +145,11 @@ class SeriesCloser(Closer):
         values: NDArray[np.int64],
         known: Sequence[Signature | None],
         labels: Sequence[Scalar],
-        draws: np.random.Generator,
     ) -> tuple[SealedWindow, NDArray[np.int32]]:
-        """Return the window with the counterfeits behind its rows, and the group of each."""
+        """Return the window with the counterfeits behind its rows, and the group of each.
+
+        Equal values are written alike, also if some records had 1e17 and others 100000000000000000.
+        """
         columns, made = window.columns, len(found.groups)
         # Dense numbers of values, as the window has them; those that only counterfeits have come after.
         of_window = np.full(len(labels), -1, np.int64)
@@ -149,7 +159,7 @@ class SeriesCloser(Closer):
         of_window[foreign] = int(columns.sensitive.max(initial=-1)) + 1 + np.arange(len(foreign))
         first = int(columns.individuals.max(initial=-1)) + 1
         codes = columns.codes[:, found.like]
-        payload = [(one,) for one in _written_alike(found.values, values, window.payload, labels, draws)]
+        every = np.concatenate([values, found.values])
         nobody = np.arange(first, first + made, dtype=np.int32)
         extended = Columns(
             np.concatenate([columns.codes, codes], axis=1),
@@ -158,7 +168,7 @@ class SeriesCloser(Closer):
             columns.sets,
         )
         self._table = _Table(
-            np.concatenate([values, found.values]),
+            every,
             [*found.signatures, *found.made_for],
             [*known, *[None] * made],
             np.concatenate([columns.individuals.astype(np.int64), np.full(made, -1, np.int64)]),
@@ -166,7 +176,7 @@ class SeriesCloser(Closer):
         whole = replace(
             window,
             columns=extended,
-            payload=[*window.payload, *payload],
+            payload=[(None if value < 0 else labels[value],) for value in every.tolist()],
             stretches=np.concatenate([window.stretches, np.zeros(made, np.int32)]),
             offsets=np.concatenate([window.offsets, np.full(made, -1, np.int64)]),
         )
@@ -215,33 +225,26 @@ class SeriesCloser(Closer):
         )
 
 
-def _numbered(before: Sequence[Scalar], shown: Sequence[Scalar | None]) -> dict[Scalar, int]:
-    """Return numbers of values: those of before, then new ones, in an order that does not tell who has them."""
-    new = {one for one in shown if one is not None}.difference(before)
-    ordered = sorted(new, key=lambda one: (isinstance(one, str), one))
-    return {value: number for number, value in enumerate([*before, *ordered])}
+def _numbered(
+    before: Sequence[Scalar], shown: Sequence[Scalar | None], dense: NDArray[np.int32]
+) -> tuple[list[Scalar], NDArray[np.int64]]:
+    """Return values by their numbers, and the number of each value shown, -1 of a missing one.
 
-
-def _written_alike(
-    wanted: NDArray[np.int64],
-    values: NDArray[np.int64],
-    payload: Payload,
-    labels: Sequence[Scalar],
-    draws: np.random.Generator,
-) -> Iterator[Scalar]:
-    """Yield values of counterfeits as records that have them write them (1 or 1.0), or as a record once did.
-
-    Parameters
-    ----------
-    wanted
-        int64[f], the number of the value of each counterfeit.
-    values
-        int64[n], of each row of the payload; less than 0 where there is none.
-    labels
-        By their numbers.
+    Values of before come first, then new ones in an order that does not tell who has them. `dense`, int32[n], is
+    equal where the gate takes values to be equal, though they may be written as 1e17 and 100000000000000000.
     """
-    ordered = np.argsort(values, kind="stable")
-    first, end = (np.searchsorted(values[ordered], wanted, side) for side in ("left", "right"))
-    chosen = first + (draws.random(len(wanted)) * (end - first)).astype(np.int64)
-    for value, has, place in zip(wanted.tolist(), (first < end).tolist(), chosen.tolist(), strict=True):
-        yield payload[ordered[place]][0] if has else labels[value]
+    kinds = zip(shown, dense.tolist(), strict=True)
+    present = sorted((isinstance(value, str), value, kind) for value, kind in kinds if value is not None)
+    first: dict[int, Scalar] = {}
+    for _, value, kind in present:
+        first.setdefault(kind, value)
+    labels, known = list(before), dict[int, int]()
+    for number, key in enumerate(sensitive_keys(labels).tolist()):
+        known.setdefault(key, number)
+    numbers: dict[int, int] = {}
+    for kind, key in zip(first, sensitive_keys(list(first.values())).tolist(), strict=True):
+        numbers[kind] = known.setdefault(key, len(labels))
+        if numbers[kind] == len(labels):
+            labels.append(first[kind])
+    found = [-1 if value is None else numbers[kind] for value, kind in zip(shown, dense.tolist(), strict=True)]
+    return labels, np.array(found, np.int64)

@@ -26,7 +26,7 @@ from stream_anon.files.series.state import SeriesKey, SeriesState, SeriesTerms
 from stream_anon.formats.tables.new_files import keep, private_file
 from stream_anon.secret_files import read_key
 
-_RESTORE = "restore it, or begin a series in another folder"
+_RESTORE = "bring back its last version"
 KEY, STATE, PENDING, LOCK = "key", "state.json", "state.next.json", "lock"
 
 
@@ -50,8 +50,9 @@ class SeriesFolder:
         self._folder = folder
         self._secret = new_secret()  # of a series that begins now
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            keep(folder.resolve().parent)
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+                keep(folder.resolve().parent)
             self._lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
             raise InputError(f"{folder}: cannot keep a series ({error.strerror})") from None
@@ -77,8 +78,8 @@ class SeriesFolder:
         found = SeriesState.read(state.read_bytes()) if lexists(state) else None
         if lexists(key):
             if found is None:
-                raise Refused(f"{self._folder}: the state of the series is gone, and who is in it: {_RESTORE}")
-            return read_key(SeriesKey, key), found
+                raise Refused(f"{self._folder}: the state of the series is gone: {_RESTORE}")
+            return read_key(SeriesKey, key), found if found.releases else None
         if found is not None and found.releases:
             raise Refused(f"{self._folder}: the key of the series is gone: nobody in it can be told: {_RESTORE}")
         return SeriesKey(self._secret.encode()), None
@@ -96,8 +97,7 @@ class SeriesFolder:
             self.prepare(self._found)
             self.commit()
             make_key(self._folder / KEY, self._secret)
-        self._found.refuse_others(terms)
-        return self._found
+        return self._found.going_on(terms)
 
     def prepare(self, state: SeriesState) -> None:
         """Write the state that a release leads to, before the release gets its name."""

@@ -22,7 +22,7 @@ from stream_anon.files.series.conditions import least_values
 from stream_anon.files.series.folder import SeriesFolder
 from stream_anon.files.series.state import SeriesState, SeriesTerms, pseudonyms
 from stream_anon.formats.tables.format_names import STANDARD
-from stream_anon.formats.tables.new_files import NewFile
+from stream_anon.formats.tables.new_files import NewFile, keep
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.keys import keyed_by
@@ -64,8 +64,13 @@ class SeriesAnonymization(Anonymization):
         told = []
         if waiting:
             told.append(
-                f"{waiting:,} new people wait for a later release (unplaced): of all who are new, more than one in "
-                f"{self._series.least} have the same sensitive value, or their class has too few people"
+                f"{waiting:,} new people wait for a later release (unplaced): they have fewer than "
+                f"{self._series.least} sensitive values, or are too few for a class"
+            )
+        if self._series.uneven:
+            told.append(
+                f"of the new people more than one in {self._series.least} have the same sensitive value: a smaller "
+                "distinct_l needs fewer counterfeits"
             )
         if changed:
             told.append(
@@ -118,6 +123,9 @@ class SeriesJob(FileJob):
         target = Path(self.target)
         if self.target == STANDARD or (target.exists() and not target.is_file()):
             raise InputError("--series needs an output file: a release must stand whole, or not at all")
+        beside = [path for path in (target, self.certificates, self.rejects) if path is not None]
+        if any(path.resolve().parent == self.series.resolve() for path in beside):
+            raise InputError(f"{self.series}: holds the series' own files: write the others elsewhere")
 
     def run(self, progress: Progress) -> FileReport:
         """Anonymize the file as the series' next release; see `FileJob.run`.
@@ -140,7 +148,7 @@ class SeriesJob(FileJob):
 
         1. The files are complete. 2. The new state is written beside the old one. 3. Certificates and output get
         their names. 4. The new state takes the old one's place. A run that fails or is killed before 2 has no
-        effect, and after 2 the next run begins with 4. Files and states are on the disk before the next step.
+        effect, and after 2 the next run begins with 4. Each step is on the disk before the next one.
         """
         if not isinstance(anonymization, SeriesAnonymization):
             raise TypeError("a series is anonymized by what remembers it")
@@ -150,4 +158,7 @@ class SeriesJob(FileJob):
             anonymization.folder.prepare(anonymization.after)
         super()._publish(anonymization, proof, output)
         if anonymization.after is not None:
+            written = (Path(self.target), self.certificates or Path(self.target))
+            for folder in {path.resolve().parent for path in written}:
+                keep(folder)
             anonymization.folder.commit()

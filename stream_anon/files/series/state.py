@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stream_anon.engine.returning import ReturnsKey
@@ -34,16 +35,17 @@ def pseudonyms(key: SeriesKey, people: NDArray[np.int64]) -> list[str]:
 class SeriesTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What must be the same in all releases of a series.
 
-    `key` is the name of the key, from which it does not follow. Fields stand by the keys from a record's top.
+    `key` is the name of the key, from which it does not follow. `individual` and `path`, the sensitive attribute's,
+    are keys from a record's top; the first series did not note `path`.
     """
 
     attribute: str
-    path: list[str]
     type: str
     individual: list[str]
     normalize: list[str]
     least: int
     key: str
+    path: list[str] = []
 
     @classmethod
     def of(cls, policy: Policy, least: int, key: SeriesKey) -> SeriesTerms:
@@ -51,15 +53,8 @@ class SeriesTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         target = policy.passed[0]
         individual = policy.attribute(policy.individual)
         steps = [str(step) for step in policy.normalize]
-        return cls(
-            target.name,
-            list(target.path),
-            target.declared_type,
-            list(individual.path),
-            steps,
-            least,
-            key.name.hex(),
-        )
+        keys = list(individual.path), list(target.path)
+        return cls(target.name, target.declared_type, keys[0], steps, least, key.name.hex(), keys[1])
 
 
 class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +74,9 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Places of values, ascending, each signature once.
     people
         By pseudonym the place of a signature; nobody is ever taken out.
+    waiting
+        Pseudonyms of people who came, but were not published yet. All of them get one signature, that of the first
+        new people who are.
     """
 
     schema: Literal[1]
@@ -87,6 +85,7 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: list[Scalar]
     signatures: list[list[Index]]
     people: dict[Pseudonym, Index]
+    waiting: list[Pseudonym] = []
 
     @classmethod
     def first(cls, terms: SeriesTerms) -> SeriesState:
@@ -109,14 +108,15 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InputError("the state of the series is damaged: its parts do not fit together")
         return state
 
-    def refuse_others(self, terms: SeriesTerms) -> None:
-        """Raise Refused if a release has other terms than the series began with."""
+    def going_on(self, terms: SeriesTerms) -> SeriesState:
+        """Return the state for a release; Refused if that has other terms than the series began with."""
+        before = self.terms if self.terms.path else replace(self.terms, path=terms.path)
         for name in SeriesTerms.__struct_fields__:
-            if getattr(self.terms, name) != getattr(terms, name):
-                what = {"least": "distinct_l", "key": "its key file"}.get(name, name)
-                raise Refused(
-                    f"the series was begun with another {what}: set it back, or begin a series in another folder"
-                )
+            if getattr(before, name) != getattr(terms, name):
+                named = {"least": "distinct_l", "key": "key file", "path": f"path of {terms.attribute}"}
+                what = named.get(name, name)
+                raise Refused(f"the series was begun with another {what}: set it back")
+        return replace(self, terms=terms)
 
     def signatures_of(self, people: Sequence[str]) -> list[Signature | None]:
         """Return the signature of each pseudonym; None for who was never published."""
@@ -125,7 +125,11 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [None if place is None else known[place] for place in places]
 
     def after(
-        self, values: Sequence[Scalar], released: Sequence[str], signatures: Sequence[Signature]
+        self,
+        values: Sequence[Scalar],
+        released: Sequence[str],
+        signatures: Sequence[Signature],
+        left_out: Sequence[str] = (),
     ) -> SeriesState:
         """Return the state after a release.
 
@@ -135,12 +139,19 @@ class SeriesState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             By their numbers: those of before, then new ones. Those of no signature are not remembered.
         released, signatures
             Who was published, and among which values.
+        left_out
+            Who is new and was not.
         """
         places = {tuple(own): place for place, own in enumerate(self.signatures)}
-        people = dict(self.people)
+        people, waiting = dict(self.people), [*self.waiting, *left_out]
+        fresh = [own for pseudonym, own in zip(released, signatures, strict=True) if pseudonym not in people]
+        if self.waiting and fresh:
+            released, signatures = [*released, *waiting], [*signatures, *[fresh[0]] * len(waiting)]
         for pseudonym, signature in zip(released, signatures, strict=True):
             people.setdefault(pseudonym, places.setdefault(signature, len(places)))
         used = sorted({number for signature in places for number in signature})
         renumbered = {number: place for place, number in enumerate(used)}
         every = [[renumbered[number] for number in signature] for signature in places]
-        return SeriesState(1, self.releases + 1, self.terms, [values[number] for number in used], every, people)
+        waiting = sorted(set(waiting).difference(people))
+        shown = [values[number] for number in used]
+        return SeriesState(1, self.releases + 1, self.terms, shown, every, people, waiting)

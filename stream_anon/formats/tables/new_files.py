@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import secrets
@@ -124,10 +125,16 @@ class NewFile:
 
 
 def keep(path: Path) -> None:
-    """Have what is written of a file, or which names a folder has, on the disk, also after a power cut. OSError."""
+    """Have what is written of a file, or which names a folder has, on the disk, also after a power cut. OSError.
+
+    Some file systems cannot do that for a folder: they are left alone.
+    """
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(opened)
 

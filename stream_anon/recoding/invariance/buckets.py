@@ -2,20 +2,20 @@
 
 A signature is a set of values. A bucket holds the rows of one signature. It is balanced if each of the values
 stands in it equally often. Who was released before comes into the bucket of their signature; where values are short
-there, counterfeits fill the places. People who are new come into buckets equally many of each value, all of them or
-none.
+there, counterfeits fill the places. People who are new come into buckets equally many of each value. If they
+cannot, they come into one bucket of all their values, and counterfeits fill that one too.
 
 The paper lets new people fill places before counterfeits do. That tells values to who knows how it chooses: a
 counterfeit where a new person could have been says which value was short, and so what those who stayed have. To
 leave out some of the new people, so that the others can be balanced, would tell that these have the most frequent
-value. Here all choices stay as they are if the people of one signature exchange its values.
+value. Here all choices stay as they are if the people of one signature exchange its values. That somebody who is
+new is left out depends on the values of all who are new with them: so all of them get the same signature later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ class Newcomers:
         self._place = {value: place for place, value in enumerate(self._values)}
 
     @property
+    def signature(self) -> Signature:
+        """Return all their values."""
+        return tuple(self._values)
+
+    @property
     def eligible(self) -> bool:
         """Return whether all of them can be assigned to balanced buckets: no value has more than one in m."""
         return self._m * int(self._counts.max(initial=0)) <= int(self._counts.sum())
@@ -100,12 +105,17 @@ class Newcomers:
 
 
 def bucketed(
-    values: NDArray[np.int64], signatures: Sequence[Signature | None], m: int, draws: np.random.Generator
-) -> tuple[list[Bucket], list[int]]:
-    """Return balanced buckets of rows, and the rows that are in none.
+    values: NDArray[np.int64],
+    signatures: Sequence[Signature | None],
+    m: int,
+    draws: np.random.Generator,
+    *,
+    together: bool = False,
+) -> list[Bucket]:
+    """Return balanced buckets of rows.
 
-    A row is in none if its value is not in the signature that its person has. New people are in none if more than
-    one in m of them have the same value. O(n v) for v values.
+    A row is in none if its value is not in the signature that its person has. New people are in none if they have
+    fewer than m values. O(n v) for v values.
 
     Parameters
     ----------
@@ -117,10 +127,11 @@ def bucketed(
         Least number of values of a new signature.
     draws
         Says which of several rows with one value goes where.
+    together
+        Whether all new people get one signature.
     """
     buckets: dict[Signature, Bucket] = {}
     new: dict[int, list[int]] = {}
-    nowhere: list[int] = []
     # 1. Division: who was released before goes where their signature is.
     for row in draws.permutation(len(values)).tolist():
         value, signature = int(values[row]), signatures[row]
@@ -128,20 +139,20 @@ def bucketed(
             new.setdefault(value, []).append(row)
         elif value in signature:
             buckets.setdefault(signature, Bucket(signature)).add(value, [row])
-        else:
-            nowhere.append(row)
-    newcomers = Newcomers(new, m)
+    newcomers = Newcomers(new if len(new) >= m else {}, m)
+    if together or not newcomers.eligible:
+        signature = newcomers.signature
+        for value in signature:
+            buckets.setdefault(signature, Bucket(signature)).add(value, newcomers.take(value, len(new[value])))
     # 2. Balancing.
     for bucket in buckets.values():
         height = bucket.height
         short = {value: height - bucket.held(value) for value in bucket.signature}
         bucket.counterfeits = {value: count for value, count in short.items() if count}
     # 3. Assignment: equally many of each value, so that buckets stay balanced.
-    if not newcomers.eligible:
-        return list(buckets.values()), sorted([*nowhere, *chain.from_iterable(new.values())])
     while (found := newcomers.next_bucket()) is not None:
         signature, count = found
         bucket = buckets.setdefault(signature, Bucket(signature))
         for value in signature:
             bucket.add(value, newcomers.take(value, count))
-    return list(buckets.values()), sorted(nowhere)
+    return list(buckets.values())

@@ -48,6 +48,8 @@ def grouped(
     known: Sequence[Signature | None],
     least: tuple[int, int],
     draws: np.random.Generator,
+    *,
+    together: bool = False,
 ) -> Grouping:
     """Return the groups of one release of a series: m-invariant, and of k people or more.
 
@@ -65,9 +67,11 @@ def grouped(
         k, which counts people and no counterfeits, and m.
     draws
         From the operating system's entropy wherever it matters.
+    together
+        Whether all new people get one signature.
     """
     k, m = least
-    buckets, _ = bucketed(values, known, m, draws)
+    buckets = bucketed(values, known, m, draws, together=together)
     slices = list(chain.from_iterable(sliced(Slice.of(bucket), codes, sizes, k) for bucket in buckets))
     group_of_row = np.full(len(values), NO_GROUP, np.int32)
     signatures: list[Signature | None] = [None] * len(values)

@@ -48,10 +48,10 @@ SIZES = np.array([100, 60], np.int64)
 @pytest.mark.parametrize("seed", range(10))
 def test_who_is_new_fills_no_place_of_the_second_release(seed: int) -> None:
     """The paper has Ray beside Steve, and two counterfeits. That Bob's is none of Ray's tells what Bob has."""
-    buckets, nowhere = bucketed(VALUES, KNOWN, 2, np.random.default_rng(seed))
+    buckets = bucketed(VALUES, KNOWN, 2, np.random.default_rng(seed))
     for bucket in buckets:
         bucket.check_invariants()
-    assert nowhere == []
+    assert sum(map(len, (rows for bucket in buckets for rows in bucket.rows.values()))) == len(VALUES)
     made = {bucket.signature: bucket.counterfeits for bucket in buckets if bucket.counterfeits}
     assert made == {
         (DYSPEPSIA, BRONCHITIS): {BRONCHITIS: 1},

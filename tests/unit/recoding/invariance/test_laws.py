@@ -70,23 +70,29 @@ def test_whoever_returns_is_always_among_m_values(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, VALUES - 1), max_size=60), st.integers(2, 5), st.integers(0, 99))
-def test_new_people_get_no_counterfeits_and_are_all_placed_or_none(values: list[int], m: int, seed: int) -> None:
-    buckets, nowhere = bucketed(np.array(values, np.int64), [None] * len(values), m, np.random.default_rng(seed))
+def test_new_people_need_counterfeits_only_if_they_cannot_be_balanced_and_wait_with_fewer_than_m_values(
+    values: list[int], m: int, seed: int
+) -> None:
+    draws = np.random.default_rng(seed)
+    buckets = bucketed(np.array(values, np.int64), [None] * len(values), m, draws)
     for bucket in buckets:
         bucket.check_invariants()
         assert len(bucket.signature) >= m
-        assert not bucket.counterfeits
     placed = sorted(row for bucket in buckets for rows in bucket.rows.values() for row in rows)
+    assert placed == (list(range(len(values))) if len(set(values)) >= m else [])
     eligible = m * max(Counter(values).values(), default=0) <= len(values)
-    assert (placed, nowhere) == ((list(range(len(values))), []) if eligible else ([], list(range(len(values)))))
+    assert any(bucket.counterfeits for bucket in buckets) is (bool(placed) and not eligible)
+    assert eligible or len(buckets) <= 1
+    together = bucketed(np.array(values, np.int64), [None] * len(values), m, draws, together=True)
+    assert len(together) == bool(placed)
 
 
 def test_who_comes_with_a_value_outside_of_their_signature_is_not_published() -> None:
     values = np.array([0, 1, 2, 3, 4], np.int64)
     known: list[Signature | None] = [(1, 2), (1, 2), (1, 2), None, (3, 5)]
-    buckets, nowhere = bucketed(values, known, 2, np.random.default_rng(0))
-    assert nowhere == [0, 3, 4]
+    buckets = bucketed(values, known, 2, np.random.default_rng(0))
     assert [bucket.signature for bucket in buckets] == [(1, 2)]
+    assert buckets[0].rows == {1: [1], 2: [2]}
 
 
 def _broken(values: list[int], signature: Signature, known: Signature | None, people: list[int]) -> bool:
