@@ -96,7 +96,7 @@ def _asked() -> tuple[str, ...]:
         k=10_000,
         max_share=0.123456,
         diversity={NAMES[0]: DIVERSITY, LABEL: DIVERSITY},
-        passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),)),),
+        passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),), rest=NAMES[0]),),
         shields=(Shield(NAMES, 12_345), Shield(NAMES[:2], MANY)),
         returning=ReturnBound(65_535, 366 * 86_400.0),
         presence=PresenceBound(0.123456, "", MANY),
