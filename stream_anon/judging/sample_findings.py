@@ -129,8 +129,9 @@ def _rest(study: Study, found: RestValues) -> Finding:
     return warning(
         f"privacy.sensitive.{found.attribute}.rest",
         f"is published of {found.records:,} of {noun(study, study.fit)}: {found.in_words}. Whoever returns is "
-        "among as many values as a family has, but in the rest there may be a single one. `stream-anon families` "
-        "deals these values: list them before the first release, since later that is a weaker policy",
+        "among as many values as a family has, but in the rest there may be a single one. Where they suffice for a "
+        "family, `stream-anon families` deals them: do so before the first release, since later that is a weaker "
+        "policy",
     )
 
 
