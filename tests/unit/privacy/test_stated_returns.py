@@ -27,6 +27,7 @@ from stream_anon.privacy.weakening import weakened
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
 TWO: tuple[Family, ...] = (("fine", "poor", "bad"), ("worse", "best", "so so", None))
+NEW: Family = ("new", "newer", "newest")
 PLACE = "privacy.sensitive.result.families"
 REST = "privacy.sensitive.result.rest"
 
@@ -127,6 +128,7 @@ def test_families_of_which_one_is_broken_are_weaker(families: tuple[Family, ...]
         ),
         pytest.param((TWO[0] + TWO[1] + ("new",),), "add values .*1 of them", id="a new value joins a union"),
         pytest.param((*TWO, ("new", "newer")), "new family of 2 values.* fewer than 3", id="a small new family"),
+        pytest.param((*TWO, NEW, ("x", "y")), "new family of 2 values.* fewer than 3", id="a small one of two"),
     ],
 )
 def test_new_values_make_a_policy_weaker_unless_they_are_as_many_by_themselves(
@@ -170,7 +172,6 @@ def test_without_the_document_only_the_same_families_are_known_to_be_no_weaker()
     assert places(told, unpublished) == set()
 
 
-NEW: Family = ("new", "newer", "newest")
 RESTS = [
     ("other", TWO, "others", TWO, set(), "another name"),
     ("other", TWO, "other", (TWO[0] + TWO[1],), set(), "two families are joined"),
@@ -190,6 +191,13 @@ def test_a_rest_that_comes_goes_or_loses_values_is_weaker(
 ) -> None:
     before, after = promises_of(with_families(*old, rest=rest)), promises_of(with_families(*new, rest=then))
     assert places(before, after) == told
+
+
+def test_each_family_that_is_broken_is_counted_and_told_once() -> None:
+    """Also where its first value is left out, and the others are the first family now."""
+    broken = (("fine", "poor"), ("worse", "so so", None))
+    (found,) = weakened(promises_of(with_families(*TWO)), promises_of(with_families(*broken)))
+    assert "no longer keep each family whole (2 of them)" in found.text
 
 
 def test_how_many_values_leave_the_rest_is_told() -> None:
