@@ -1,9 +1,9 @@
 """Break workers, their broker and the lines between them at random, then account for every record.
 
     python benchmarks/chaos.py [--faults N] [--seed S] [--control] [--assignment packed|spread]
-        [--most N] [--window N] [--json FILE]
+        [--workers N] [--most N] [--families] [--window N] [--json FILE]
 
-Starts a real Apache Kafka (Java 17, Maven), three to five workers as processes and a producer that numbers its
+Starts a real Apache Kafka (Java 17, Maven), three workers or more as processes and a producer that numbers its
 records. Topics that are deleted and policies that change are among the faults. The exit code is 1 if a record was
 lost or published twice, a class has fewer than k people, a certificate disagrees with what is there, or a worker
 ended or hung by itself; with --control also if zombies without a fence repeat nothing. About 8 s a fault on a
@@ -28,7 +28,7 @@ from tests.support.apache_kafka import missing_parts
 from tests.support.storm.control import MOST_ZOMBIES, UNFENCED, wake_zombies
 from tests.support.storm.report import Report
 from tests.support.storm.stage import stage_behind_lines
-from tests.support.storm.storm import Storm
+from tests.support.storm.storm import MOST, WORKERS, Storm
 
 
 async def storm(given: argparse.Namespace, folder: Path) -> Report:
@@ -36,7 +36,17 @@ async def storm(given: argparse.Namespace, folder: Path) -> Report:
         large = {"window": {"max_records": given.window, "max_delay": "20s"}}
         stage = plain if given.window is None else replace(plain, settings=large)
         packed = given.assignment == "packed"
-        weather = Storm(stage, lines, given.seed, given.rate, _say, packed=packed, most=given.most)
+        weather = Storm(
+            stage,
+            lines,
+            given.seed,
+            given.rate,
+            _say,
+            packed=packed,
+            most=given.most,
+            families=given.families,
+            workers=given.workers,
+        )
         return await weather.run(given.faults, given.limit or 60 + 12.0 * given.faults)
 
 
@@ -64,6 +74,8 @@ def main() -> int:
     parser.add_argument("--assignment", choices=("packed", "spread"), default="packed", help="kafka.assignment")
     parser.add_argument("--window", type=int, help="window.max_records, with a delay of 20 s; 200 and 1 s without")
     parser.add_argument("--most", type=int, help="privacy.returning.most: how often one person is released")
+    parser.add_argument("--families", action="store_true", help="an illness is published as its family")
+    parser.add_argument("--workers", type=int, default=WORKERS, choices=range(1, MOST + 1), help="as a rule")
     parser.add_argument("--keep", type=Path, help="an empty folder for logs and settings of all workers")
     parser.add_argument("--json", type=Path, help="write the results here as well")
     given = parser.parse_args()

@@ -1,6 +1,7 @@
 """Attack people who come back: what is left of a sensitive value after many windows, with families and without.
 
-    python benchmarks/returns.py [--worlds adult receipts] [--windows 100] [--size 1000] [--json FILE]
+    python benchmarks/returns.py [--worlds adult receipts] [--windows 100] [--size 1000] [--moving 0 0.02]
+        [--json FILE]
 
 The attacker knows who comes to each window, in which class each is, and that everybody's value stays the same. For
 each person the values that occur in all classes are kept (intersection), and the likeliest of them is taken: the
@@ -10,6 +11,14 @@ the occupation is sensitive. `receipts`: 947 people come when they did, and thei
 sensitive. `fewer` is the share of people who have fewer than m values left, m = 3 without families; `right` is how
 often the likeliest value is the true one, with its 95 % interval (Wilson), and `chance` how often the most
 frequent value of all is.
+
+With `--moving` people of the census move: between two windows each takes, with that chance, the workclass and the
+marital status of somebody else, and in one of twelve windows everybody has a birthday. A reader follows them by
+what is published (`following.py`). `followed` is how often the reader picks the class of somebody who comes again
+by its tuple, `+values` also by the values in it (families), `always` the share of people for whom that is right
+each time, and `largest` how often the largest class is right. `absent` is the share of the windows without somebody
+in which the reader is sure of that, by tuples and with values, and `wrong` the share of their returns in which the
+reader is sure that they are absent.
 """
 
 from __future__ import annotations
@@ -19,6 +28,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from math import log, sqrt
 from pathlib import Path
 from typing import Any
@@ -28,6 +38,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adult import DATA, adult_policy
+from benchmarks.following import Reader
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, Sensitive
@@ -44,6 +55,20 @@ from tests.attacks.town import Service, classes_of
 Record = dict[str, Any]
 CAME = (2, 5, 10, 20, 50, 100)
 K, LEAST_COMMON = 10, 10
+SHARES = {
+    "fewer": "fewer",
+    "one": "one",
+    "right": "right",
+    "chance": "chance",
+    "largest": "largest",
+    "followed": "followed",
+    "by_value": "+values",
+    "always": "always",
+    "absent": "absent",
+    "absent_by_value": "+values",
+    "wrong": "wrong",
+}
+"""What is told of people, and its heading."""
 _Z = 1.96
 
 
@@ -59,11 +84,34 @@ class World:
         The name of the attribute that is attacked.
     windows
         The records of each.
+    moves
+        The attributes that change if somebody moves.
     """
 
     attributes: tuple[Attribute, ...]
     sensitive: str
     windows: Sequence[Sequence[Record]]
+    moves: tuple[str, ...] = ()
+
+    def moving(self, chance: float) -> World:
+        """Return the same with people who move with a chance between two windows, and have a birthday in twelve."""
+        draws = np.random.default_rng(6)
+        everybody = list({record["person_id"]: record for window in self.windows for record in window}.values())
+        birthday = {person["person_id"]: int(draws.integers(12)) for person in everybody}
+        now: dict[str, tuple[int, Record]] = {}
+        windows: list[list[Record]] = []
+        for number, records in enumerate(self.windows):
+            windows.append([])
+            for record in records:
+                own = record["person_id"]
+                last, where = now.get(own, (number, {name: record[name] for name in self.moves}))
+                if draws.random() > (1 - chance) ** (number - last):
+                    other = everybody[int(draws.integers(len(everybody)))]
+                    where = {name: other[name] for name in self.moves}
+                now[own] = number, where
+                older = {"age": min(record["age"] + (number + birthday[own]) // 12, 90)} if "age" in record else {}
+                windows[-1].append(record | where | older)
+        return replace(self, windows=windows)
 
     @property
     def people(self) -> Counter[str]:
@@ -81,7 +129,8 @@ def adult(data: Path, windows: int, size: int) -> World:
     people = [{**row, "age": int(row["age"]), "person_id": str(number)} for number, row in enumerate(rows)]
     came = [draws.choice(len(rows), size, replace=False, p=chances).tolist() for _ in range(windows)]
     attributes = [a for a in adult_policy(data, size).attributes if a.name not in ("occupation", "salary-class")]
-    return World(tuple(attributes), "occupation", [[people[number] for number in one] for one in came])
+    windows_of = [[people[number] for number in one] for one in came]
+    return World(tuple(attributes), "occupation", windows_of, ("workclass", "marital-status"))
 
 
 def receipts(data: Path, windows: int, size: int) -> World:
@@ -115,6 +164,7 @@ WORLDS: Mapping[str, Callable[[Path, int, int], World]] = {"adult": adult, "rece
 class Suspect:
     """What an attacker knows of one person: which published values are left, and how likely each is."""
 
+    person: str
     truth: str
     came: int = 0
     left: set[str] | None = None
@@ -128,9 +178,13 @@ class Suspect:
             self.likely[value] += log(shares[value] / usual[value])
 
 
-def attacked(world: World, policy: Policy) -> tuple[list[Suspect], float, Counter[str]]:
-    """Return all people after the last window, the mean loss, and how often each value was published."""
+def attacked(world: World, policy: Policy) -> tuple[list[Suspect], float, Counter[str], Reader]:
+    """Return all people after the last window, the mean loss, how often each value was published, and a reader."""
     service = Service(policy)
+    declared = policy.attribute(world.sensitive)
+    assert isinstance(declared, Sensitive)
+    everybody = {record["person_id"]: None for records in world.windows for record in records}
+    reader = Reader(policy, list(everybody), declared.labels or sorted(world.people))
     suspects: dict[str, Suspect] = {}
     losses, published = [], Counter[str]()
     for records in world.windows:
@@ -145,8 +199,10 @@ def attacked(world: World, policy: Policy) -> tuple[list[Suspect], float, Counte
             person = record["person_id"]
             if number >= 0 and person not in seen:
                 seen.add(person)
-                suspects.setdefault(person, Suspect(record[world.sensitive])).see(classes[number], usual)
-    return list(suspects.values()), float(np.mean(losses)), published
+                own = Suspect(person, record[world.sensitive])
+                suspects.setdefault(person, own).see(classes[number], usual)
+        reader.read(release, {record["person_id"]: (row, record) for row, record in enumerate(records)})
+    return list(suspects.values()), float(np.mean(losses)), published, reader
 
 
 def _shares(counts: Counter[str]) -> dict[str, float]:
@@ -176,7 +232,7 @@ def policies(world: World) -> Iterator[tuple[str, int, Policy]]:
 
 def figures(name: str, least: int, policy: Policy, world: World) -> Iterator[dict[str, Any]]:
     """Yield what is left of the people who came so often, or oftener."""
-    found, loss, published = attacked(world, policy)
+    found, loss, published, reader = attacked(world, policy)
     people = world.people
     declared = policy.attribute(world.sensitive)
     families = declared.families if isinstance(declared, Sensitive) else ()
@@ -201,6 +257,7 @@ def figures(name: str, least: int, policy: Policy, world: World) -> Iterator[dic
             "right": round(right / len(own), 4),
             "interval": [round(end, 4) for end in _interval(right, len(own))],
             "chance": round(sum(one.truth == most_frequent for one in own) / len(own), 4),
+            **reader.shares([one.person for one in own]),
         }
 
 
@@ -217,6 +274,7 @@ def main() -> int:
     parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=list(WORLDS))
     parser.add_argument("--windows", type=int, default=100)
     parser.add_argument("--size", type=int, default=1_000, help="records of a window")
+    parser.add_argument("--moving", type=float, nargs="+", default=[0.0], help="chance to move between two windows")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -225,20 +283,17 @@ def main() -> int:
         return 2
     about = machine()
     print(in_words(about))
-    print(
-        f"{'world':10}{'policy':26}{'loss':>7}{'came':>6}{'people':>8}{'fewer':>8}{'one':>8}{'right':>8}{'chance':>8}"
-    )
+    headings = ["loss", "came", "people", *SHARES.values()]
+    print(f"{'world':10}{'moving':>7} {'policy':23}" + "".join(f"{heading:>9}" for heading in headings))
     results = []
-    for name in arguments.worlds:
+    for name, chance in product(arguments.worlds, arguments.moving):
         world = WORLDS[name](arguments.data, arguments.windows, arguments.size)
         for called, least, policy in policies(world):
-            for row in figures(called, least, policy, world):
-                results.append({"world": name, **row})
-                print(
-                    f"{name:10}{called:26}{row['loss']:7.4f}{row['came']:6}{row['people']:8,}{row['fewer']:8.1%}"
-                    f"{row['one']:8.1%}{row['right']:8.1%}{row['chance']:8.1%}",
-                    flush=True,
-                )
+            for row in figures(called, least, policy, world.moving(chance) if chance else world):
+                results.append({"world": name, "moving": chance, **row})
+                texts = [f"{row['loss']:.4f}", f"{row['came']}", f"{row['people']:,}"]
+                texts += [f"{row[share]:.1%}" for share in SHARES]
+                print(f"{name:10}{chance:7g} {called:23}" + "".join(f"{text:>9}" for text in texts), flush=True)
     write_json(arguments.json, {"machine": about, "results": results})
     return 0
 

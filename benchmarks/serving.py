@@ -55,7 +55,7 @@ class Route:
             await self.kafka.create_topic(topic, partitions)
 
 
-def adult_settings(
+def adult_settings(  # noqa: PLR0913, PLR0917 - sections and keys of a settings file
     route: Route,
     data: Path,
     folder: Path,
@@ -63,17 +63,21 @@ def adult_settings(
     max_delay: str = "2s",
     target_loss: float | None = None,
     privacy: dict[str, Any] | None = None,
+    sensitive: str = "salary-class",
     **kafka: Any,
 ) -> Path:
-    """Write a settings file with the policy of `benchmarks.adult` and return it."""
+    """Write a settings file with the policy of `benchmarks.adult` and return it.
+
+    Another `sensitive` field is none of the quasi-identifiers then, and the salary class is not published.
+    """
     attributes: dict[str, Any] = {
         "person_id": {"role": "identifier"},
         "age": {"role": "quasi-identifier", "numeric": {"min": 17, "max": 90, "publish": "tight"}},
     }
-    for name in CATEGORIES:
+    for name in (name for name in CATEGORIES if name != sensitive):
         table = str(data.resolve() / "hierarchies" / f"adult_hierarchy_{name}.csv")
         attributes[name] = {"role": "quasi-identifier", "hierarchy": table}
-    attributes["salary-class"] = {"role": "sensitive"}
+    attributes[sensitive] = {"role": "sensitive"}
     document = {
         "kafka": {
             "bootstrap_servers": route.kafka.address,

@@ -1,14 +1,15 @@
 """Measure the running service beside a bare exactly-once pass-through, by turns, on one real broker.
 
     python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5]
-        [--beside faust|returning] [--json FILE]
+        [--beside faust|returning|families] [--json FILE]
 
 (a) is benchmarks/pass_through.py, (b) `stream-anon run`; both read the Adult census as JSON. Both run all the time;
 for each turn both are stopped by a signal, one is fed, and the records that it publishes after its first window are
 counted until its last full one. Prints the ratio b/a (median over the turns), processor seconds for a million
 records, the delay at half of the service's throughput and the peak memory. Broker, readers and workers share the
-machine's cores. With --beside a third one takes turns, (c) the service in a Faust app (extra `faust`), or one that
-counts how often people are released (`privacy.returning`), and the ratio c/b is printed.
+machine's cores. With --beside a third one takes turns, and the ratio c/b is printed: (c) is the service in a Faust
+app (extra `faust`), one that counts how often people are released (`privacy.returning`), or one that publishes the
+occupation as families of three. With families the occupation is sensitive in (b) too, and no quasi-identifier.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import statistics
 import sys
 import time
 import uuid
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.adult import adult_events
 from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
+from stream_anon.operations.families import deal
 from tests.support.apache_kafka import ApacheKafka
 
 EVENTS = 200_000
@@ -38,6 +41,7 @@ WARM = 4  # windows before anything is measured: kernels, and the order that the
 HALF_RATE_SECONDS = 4.0
 TOGETHER = 0.005  # seconds within which a reader sees all windows of a transaction
 FAUST_WINDOWS = 4  # measured in a turn: an app takes a thousand or two records a second
+SALARY, OCCUPATION, LEAST = "salary-class", "occupation", 3  # values of a family
 MODULES = {"faust": "tests.support.faust_app"}
 
 
@@ -91,8 +95,15 @@ class System:
         await self.feeder.producer.stop()
 
 
-async def start(
-    kind: str, kafka: ApacheKafka, data: Path, events: list[bytes], window: int, workers: int, folder: Path
+async def start(  # noqa: PLR0913, PLR0917 - what is measured, and where
+    kind: str,
+    kafka: ApacheKafka,
+    data: Path,
+    events: list[bytes],
+    window: int,
+    workers: int,
+    folder: Path,
+    sensitive: str,
 ) -> System:
     route = Route(kafka, f"{kind}-{window}-{workers}-{uuid.uuid4().hex[:6]}")
     await route.create()
@@ -100,11 +111,17 @@ async def start(
         delay = "60s" if kind == "faust" else "2s"  # its windows must close by count too
         # All workers are measured at once, so each must have its share.
         kafka_settings: dict[str, Any] = {"session_timeout": "60s", "assignment": "spread"}
-        privacy = None
+        privacy: dict[str, Any] = {}
         if kind == "returning":
             (folder / "returns.key").write_bytes(b"a secret of a benchmark")
             privacy = {"returning": {"most": 65_535, "period": "366d", "key_file": "returns.key"}}
-        config = adult_settings(route, data, folder, window, delay, privacy=privacy, **kafka_settings)
+        if kind == "families":
+            dealt = deal(Counter(json.loads(event)[OCCUPATION] for event in events), LEAST)
+            families = [list(family) for family in dealt]
+            privacy = {"sensitive": {OCCUPATION: {"invariant": LEAST, "families": families}}}
+        config = adult_settings(
+            route, data, folder, window, delay, privacy=privacy, sensitive=sensitive, **kafka_settings
+        )
         command = ["-m", MODULES.get(kind, "stream_anon.cli.main"), "run", "--config", str(config)]
     else:
         command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]
@@ -150,11 +167,12 @@ async def compare(
     """Measure all systems by turns."""
     both: list[System] = []
     kinds = ("pass-through", "service", *([given.beside] if given.beside else []))
+    sensitive = OCCUPATION if given.beside == "families" else SALARY
     rates: dict[str, list[float]] = {kind: [] for kind in kinds}
     cpu: dict[str, list[float]] = {kind: [] for kind in kinds}
     try:
         for kind in rates:
-            both.append(await start(kind, kafka, data, events, window, workers, folder))
+            both.append(await start(kind, kafka, data, events, window, workers, folder, sensitive))
             for server in both[-1].servers:
                 server.hold()
         count = MEASURED.get(window, 10 * window) // window // workers * window * workers
@@ -218,7 +236,9 @@ def main() -> int:
     parser.add_argument("--windows", type=int, nargs="+", default=[1_000, 10_000, 50_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--beside", choices=("faust", "returning"), help="what takes turns with the service")
+    parser.add_argument(
+        "--beside", choices=("faust", "returning", "families"), help="what takes turns with the service"
+    )
     return measured_on_kafka(parser, run)
 
 

@@ -256,10 +256,12 @@ def _many(attribute: Attribute, *, typed: bool) -> bool | None:
 
 
 def _families(attribute: Attribute) -> frozenset[str]:
-    """Return the texts of an attribute's families: their values in order, a missing one last."""
-    families = attribute.families if isinstance(attribute, Sensitive) else ()
-    ordered = (sorted(family, key=lambda value: (value is None, value or "")) for family in families)
-    return frozenset("|".join("null" if value is None else value for value in family) for family in ordered)
+    """Return the texts of an attribute's families, values in order and a missing one last, and of its rest."""
+    if not isinstance(attribute, Sensitive):
+        return frozenset()
+    ordered = (sorted(family, key=lambda value: (value is None, value or "")) for family in attribute.families)
+    texts = ("|".join("null" if value is None else value for value in family) for family in ordered)
+    return frozenset([*texts, *([] if attribute.rest is None else [attribute.rest])])
 
 
 def _is_one_of(value: Any, families: frozenset[str]) -> bool:

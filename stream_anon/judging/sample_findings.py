@@ -6,6 +6,7 @@ from stream_anon.judging.findings import Finding, Severity, no_live_leakage, not
 from stream_anon.judging.forecast import Forecast
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.prohibitions import crowd_in_words, noun, prohibitions
+from stream_anon.judging.rest_values import RestValues
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.spellings import Spelling
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
@@ -58,6 +59,7 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     if many and policy.individual != EVERY_RECORD:
         found.append(_events(study))
     found += [_spelling(each) for each in study.spellings if not each.asked]
+    found += [_rest(study, each) for each in study.rest]
     if study.fit >= FEWEST_RECORDS:
         found += _singling(study)
     if study.rejected_share > MANY_REJECTS:
@@ -120,6 +122,16 @@ def _spelling(found: Spelling) -> Finding:
         "privacy.individual",
         f"{differ}, and each counts as an individual of its own. If they are one, write individual: {{field: ..., "
         f"normalize: [{step}]}}",
+    )
+
+
+def _rest(study: Study, found: RestValues) -> Finding:
+    return warning(
+        f"privacy.sensitive.{found.attribute}.rest",
+        f"is published of {found.records:,} of {noun(study, study.fit)}: {found.in_words}. Whoever returns is "
+        "among as many values as a family has, but in the rest there may be a single one. Where they suffice for a "
+        "family, `stream-anon families` deals them: do so before the first release, since later that is a weaker "
+        "policy",
     )
 
 

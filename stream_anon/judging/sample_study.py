@@ -20,6 +20,7 @@ from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.one_table import becomes_one
 from stream_anon.judging.one_table import whole as as_one_window
+from stream_anon.judging.rest_values import RestValues, rest_values
 from stream_anon.judging.singling import Singled, singled
 from stream_anon.judging.spellings import Spelling, spellings
 from stream_anon.judging.tally import RareValues, Tally
@@ -92,6 +93,8 @@ class Study:
         Whether these are all records of the input.
     given_away
         What classes of the forecast give away, by sensitive attribute; empty without a class.
+    rest
+        What would be published as the rest of an attribute, whose values no family lists.
     by_delay
         What the stream loses at its rate; None for a table, and for a sample of one moment.
     """
@@ -110,6 +113,7 @@ class Study:
     ignored: int = 0
     whole: bool = False
     given_away: Mapping[str, Disclosure] = field(default_factory=dict)
+    rest: tuple[RestValues, ...] = ()
     by_delay: LossByDelay | None = None
 
     @property
@@ -220,6 +224,7 @@ class _Seen:
             singled_left=left,
             whole=whole,
             given_away=disclosed_by(policy, [release for _, release in windows]),
+            rest=rest_values(policy, batch, texts),
         )
 
 

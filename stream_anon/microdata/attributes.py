@@ -17,7 +17,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
-from stream_anon.microdata.domains.families import Family, in_order, labels_of
+from stream_anon.microdata.domains.families import Family, check_rest, in_order, label_of, labels_of
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 MOST_ITEMS = 128  # of a list
@@ -167,9 +167,12 @@ class Sensitive(PassThrough):
     families
         Its values in sets, each of which is published as one; empty: values are published as they are. Kept in one
         order, so that policies of the same sets are the same.
+    rest
+        What is published of a value that no family lists, a missing one too; None: such a record is rejected.
     """
 
     families: tuple[Family, ...] = ()
+    rest: str | None = None
 
     role: ClassVar[str] = "sensitive"
 
@@ -180,6 +183,9 @@ class Sensitive(PassThrough):
             raise SettingsError(place, f"are for type: string, and {self.name} has {self.declared_type}")
         try:
             labels_of(self.families)
+            if self.rest is not None:
+                place = f"privacy.sensitive.{self.name}.rest"
+                check_rest(self.rest, self.families)
         except SettingsError as error:
             raise SettingsError(place, error.message) from None
         object.__setattr__(self, "families", in_order(self.families))
@@ -189,21 +195,27 @@ class Sensitive(PassThrough):
         """Return for each value of a family how its family is published; empty without families."""
         return labels_of(self.families)
 
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Return what may be published of values: the families in their order, then the rest if there is one."""
+        return (*map(label_of, self.families), *(() if self.rest is None else (self.rest,)))
+
     @property
     def in_words(self) -> str:
         """Return what it is, for readers of released records."""
-        return f"{self.role}, as the family of values that it is in" if self.families else super().in_words
+        rest = "" if self.rest is None else f"; {self.rest}: in none"
+        return f"{self.role}, as the family of values that it is in{rest}" if self.families else super().in_words
 
     @cached_property
     def most_shown(self) -> int:
         """Return the most bytes of JSON that are published in a value's place; 0 without families."""
-        return max((len(msgspec.json.encode(label)) for label in self.label_of.values()), default=0)
+        return max((len(msgspec.json.encode(label)) for label in self.labels), default=0)
 
     def shown(self, value: Scalar | None) -> Scalar | None:
-        """Return what is published of a value; `Unfit` for one that is in no family."""
+        """Return what is published of a value; `Unfit` for one that is in no family, if there is no rest."""
         if not self.families:
             return value
-        label = self.label_of.get(value) if value is None or isinstance(value, str) else None
+        label = self.label_of.get(value, self.rest) if value is None or isinstance(value, str) else None
         if label is None:
             raise Unfit(Reason.MISSING if value is None else Reason.UNKNOWN_VALUE)
         return label

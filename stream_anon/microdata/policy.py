@@ -414,10 +414,9 @@ class Policy:
                     "only distinct_l is defined for a list: no item is then held by more than one in l of the "
                     "individuals of a class; for another criterion declare an item as a field of its own",
                 )
-            if diversity.values > (families := len(sensitive[name].families)) > 0:
-                raise SettingsError(
-                    key, f"asks for {diversity.values} values in a class, and there are {families} families"
-                )
+            if diversity.values > (families := len(sensitive[name].labels)) > 0:
+                counted = f"{families} families" if sensitive[name].rest is None else f"{families}, with the rest"
+                raise SettingsError(key, f"asks for {diversity.values} values in a class, and there are {counted}")
             if diversity.ordered and sensitive[name].type not in (ScalarType.INTEGER, ScalarType.NUMBER):
                 raise SettingsError(f"{key}.t_closeness.distance", "ordered needs type: integer or type: number")
 

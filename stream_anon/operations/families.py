@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf
@@ -35,6 +35,8 @@ class DealtFamilies:
         How many families the policy had.
     rare
         How many of the new families' values fewer than k people have.
+    rest
+        The name that the policy publishes other values under; None if there is none.
     """
 
     attribute: str
@@ -42,6 +44,7 @@ class DealtFamilies:
     people: tuple[tuple[int, ...], ...]
     known: int
     rare: int
+    rest: str | None = None
 
     @property
     def guess(self) -> float:
@@ -60,6 +63,8 @@ class DealtFamilies:
             listed = ", ".join("null" if value is None else scalar(value) for value in family)
             share = f"{max(people) / sum(people):.0%}" if any(people) else "none"
             yield f"    - [{listed}]  # {share} of its people have the most frequent one"
+        if self.rest is not None:
+            yield f"  rest: {scalar(self.rest)}"
 
 
 def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
@@ -108,26 +113,22 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
     return [tuple(values[first:last]) for first, last in pairwise(reversed(ends))]
 
 
-def families_of(
-    policy: Policy, name: str, batch: CodedBatch, least: int, known: Sequence[Family] = ()
-) -> DealtFamilies:
+def families_of(policy: Policy, declared: Sensitive, batch: CodedBatch, least: int) -> DealtFamilies:
     """Deal the values that the people of a batch have, rare ones too: a value in no family is told by its absence.
 
     Parameters
     ----------
-    policy
-        One of `unfamilied`, under which the batch was read.
-    name
-        A sensitive attribute.
-    known
-        Families that may be published already. They stay as they are, and new values are dealt among themselves, no
-        fewer a family: whoever appears only since a family has a new value has this value.
+    policy, declared
+        As `unfamilied` returns them; the batch was read under this policy. Families that are declared may be
+        published already. They stay as they are, and new values are dealt among themselves, no fewer a family:
+        whoever appears only since a family has a new value has this value.
 
     Raises
     ------
     InputError
         If there are too few values, or two that are one in other letters.
     """
+    name, known = declared.name, declared.families
     place = [attribute.name for attribute in policy.passed].index(name)
     held = {(row[place], person) for row, person in zip(batch.payload, batch.individuals.tolist(), strict=True)}
     people = Counter(value for value, _ in held)
@@ -145,13 +146,14 @@ def families_of(
         are = "values are in no family of the policy" if known else "values occur"
         raise InputError(f"{name}: {len(new)} {are}; a family needs {least}{_ADVICE if known else ''}")
     families = (*known, *(deal(new, least) if new else ()))
-    replace(_sensitive(policy, name), families=families)  # raises where a value cannot be in a family
+    replace(declared, families=families)  # raises where a value cannot be in a family
     counts = tuple(tuple(people[value] for value in family) for family in families)
-    return DealtFamilies(name, families, counts, len(known), sum(count < policy.crowd for count in new.values()))
+    rare = sum(count < policy.crowd for count in new.values())
+    return DealtFamilies(name, families, counts, len(known), rare, declared.rest)
 
 
-def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str, tuple[Family, ...]]:
-    """Return the policy without families of a sensitive attribute, its name, and the families that it had.
+def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, Sensitive]:
+    """Return the policy without families of a sensitive attribute, and the attribute as it was declared.
 
     Parameters
     ----------
@@ -169,14 +171,8 @@ def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str, tuple[Fam
     chosen = sensitive[0] if name is None else name
     if chosen not in sensitive:
         raise SettingsError("--attribute", "must be an attribute with role: sensitive")
-    attributes = [
-        replace(_sensitive(policy, chosen), families=()) if attribute.name == chosen else attribute
-        for attribute in policy.attributes
-    ]
-    return replace(policy, attributes=tuple(attributes)), chosen, _sensitive(policy, chosen).families
-
-
-def _sensitive(policy: Policy, name: str) -> Sensitive:
-    attribute = policy.attribute(name)
-    assert isinstance(attribute, Sensitive)  # noqa: S101 - it was asked before
-    return attribute
+    declared = policy.attribute(chosen)
+    assert isinstance(declared, Sensitive)  # noqa: S101 - it was asked before
+    bare = replace(declared, families=(), rest=None)
+    attributes = tuple(bare if attribute is declared else attribute for attribute in policy.attributes)
+    return replace(policy, attributes=attributes), declared

@@ -70,7 +70,11 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
-        {a.name: AskedFamilies.of(a.families) for a in policy.attributes if isinstance(a, Sensitive) and a.families}
+        {
+            a.name: AskedFamilies.of(a.families, a.rest)
+            for a in policy.attributes
+            if isinstance(a, Sensitive) and a.families
+        }
         or msgspec.UNSET,
         msgspec.UNSET if policy.returning is None else AskedReturns.of(policy.returning),
         AskedPresence.of(policy.presence),
@@ -121,6 +125,8 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
         }
     if isinstance(attribute, PassThrough):
         stated = {"role": attribute.role, "path": list(attribute.path), "type": attribute.declared_type}
-        families = attribute.families if isinstance(attribute, Sensitive) else ()
-        return stated | ({"families": [list(family) for family in families]} if families else {})
+        if not isinstance(attribute, Sensitive) or not attribute.families:
+            return stated
+        rest = {} if attribute.rest is None else {"rest": attribute.rest}
+        return stated | {"families": [list(family) for family in attribute.families]} | rest
     return {"role": attribute.role}

@@ -241,8 +241,8 @@ def _attribute(
     elif "quasi-identifier" not in (role, before["role"]) and before["type"] != after["type"]:
         yield Weakening(f"{place}.type", f"was {before['type']} and would be {after['type']}")
     if before.get("families"):
-        for text in weakened_families(before["families"], after.get("families", ())):
-            yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.families", text)
+        for key, text in weakened_families(before, after):
+            yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.{key}", text)
 
 
 def _unlisted_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

@@ -54,8 +54,8 @@ with an entry has at least one, and all that are given hold together, in every c
 
 With `families` no value is published as it is, but as its family: the set of values that somebody who comes back
 is among, however often. It needs `type: string`. Criteria beside it count families as values. A record whose value
-is in no family is rejected (`unknown-value`, `missing`). A value must have no `|`, which stands between the
-values of a published family."""
+is in no family is rejected (`unknown-value`, `missing`), or published as the `rest`. A value must have no `|`,
+which stands between the values of a published family."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -80,6 +80,9 @@ values of a published family."""
     """Each value is published as its family, a set of at least so many values; `families` lists them."""
     families: list[list[str | None]] | None = Field(default=None, min_length=1)
     """The values of each family; null is a missing value. `stream-anon families` deals them from a sample."""
+    rest: str | None = Field(default=None, min_length=1)
+    """What is published of a value that no family lists, such as `other`. How many values that are is not promised:
+    it may be a single one."""
 
     @model_validator(mode="after")
     def _any(self) -> DiversitySettings:
@@ -93,12 +96,14 @@ values of a published family."""
             raise ValueError("needs both invariant and families, or neither: stream-anon families deals the values")
         if any(len(family) < (self.invariant or 0) for family in self.families or ()):
             raise ValueError(f"families must have at least {self.invariant} values each, as invariant asks")
+        if self.rest is not None and self.families is None:
+            raise ValueError("rest needs families: it stands for the values that none of them lists")
         return self
 
     @property
     def criteria(self) -> dict[str, Any]:
         """Return what is asked of classes, by name; None for nothing."""
-        return self.model_dump(exclude={"invariant", "families"})
+        return self.model_dump(exclude={"invariant", "families", "rest"})
 
     @property
     def asks_of_classes(self) -> bool:

@@ -22,14 +22,18 @@ def by_families(
     attributes: tuple[Attribute, ...], sensitive: Mapping[str, DiversitySettings]
 ) -> tuple[Attribute, ...]:
     """Return the attributes, those with families published by them."""
-    families = {name: given.families for name, given in sensitive.items() if given.families is not None}
+    own = {name: given for name, given in sensitive.items() if given.families is not None}
     known = {attribute.name for attribute in attributes if isinstance(attribute, Sensitive)}
-    for name in families:
+    for name in own:
         if name not in known:
             raise SettingsError(f"privacy.sensitive.{name}", "is no attribute with role: sensitive")
     return tuple(
-        replace(attribute, families=tuple(map(tuple, families[attribute.name])))
-        if isinstance(attribute, Sensitive) and attribute.name in families
+        replace(
+            attribute,
+            families=tuple(map(tuple, own[attribute.name].families or ())),
+            rest=own[attribute.name].rest,
+        )
+        if isinstance(attribute, Sensitive) and attribute.name in own
         else attribute
         for attribute in attributes
     )

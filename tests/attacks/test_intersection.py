@@ -58,22 +58,27 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
             )
 
 
-def _with_families(families: Sequence[Family]) -> Policy:
+def _with_families(families: Sequence[Family], rest: str | None = None) -> Policy:
     plain = town_policy()
-    return replace(plain, attributes=(*plain.attributes[:-1], Sensitive("illness", families=tuple(families))))
+    own = Sensitive("illness", families=tuple(families), rest=rest)
+    return replace(plain, attributes=(*plain.attributes[:-1], own))
 
 
 def _common(policy: Policy, regulars: Sequence[Person], windows: range) -> list[set[str] | None]:
     """Return the labels that all classes of each regular have in common; None for whoever is in no class.
 
-    Records of a value in no family are rejected before the engine sees them.
+    Without a rest, records of a value in no family are rejected before the engine sees them.
     """
     service, own = Service(policy), policy.attribute("illness")
     assert isinstance(own, Sensitive)
     common: list[set[str] | None] = [None] * len(regulars)
     for number in windows:
         people = [*regulars, *townspeople(OTHERS, seed=100 + number)]
-        fitting = [person for person, record in enumerate(people) if record["illness"] in own.label_of]
+        fitting = [
+            person
+            for person, record in enumerate(people)
+            if own.rest is not None or record["illness"] in own.label_of
+        ]
         release = service.release([people[person] for person in fitting])
         shown = [str(row[0]) for row in release.payload]
         seen = [{shown[row] for row in rows} for rows in classes_of(release)]
@@ -134,6 +139,31 @@ def test_who_never_shows_has_a_value_that_no_family_lists(measured: Measured) ->
         f"k = 5, families without three of twenty illnesses: of 200 regulars {len(missing)} are in no class of ten "
         f"windows, and {share(len(left_out), len(missing))} of these have one of the three; with all twenty listed "
         "nobody is"
+    )
+
+
+def test_who_is_in_the_rest_is_among_all_values_that_no_family_lists_and_no_more_is_promised(
+    measured: Measured,
+) -> None:
+    """Promised: whoever is in the rest may have any value that no family lists. Not promised: how many these are.
+
+    The attacker does what the one above does, and knows which of the unlisted values is the most frequent one.
+    """
+    regulars = townspeople(REGULARS, seed=1)
+    unlisted = [person for person, own in enumerate(regulars) if own["illness"] in LEFT_OUT]
+    policy = _with_families(LISTED, "other")
+    early, common = (_common(policy, regulars, range(1, windows)) for windows in (11, 101))
+    assert all("other" in (common[person] or ()) for person in unlisted)
+    first, found = ([i for i, labels in enumerate(own) if labels == {"other"}] for own in (early, common))
+    assert set(first) <= set(found) <= set(unlisted)
+    assert len(found) > 3, "the attack must find somebody"
+    usual = Counter(person["illness"] for person in townspeople(5_000, seed=9))
+    likeliest = max(LEFT_OUT, key=usual.__getitem__)
+    right = sum(regulars[person]["illness"] == likeliest for person in found)
+    measured(
+        f"k = 5, families without three of twenty illnesses and a rest: of {len(unlisted)} regulars with one of "
+        f"the three {len(first)} are known to be in the rest after 10 windows and {len(found)} after 100, and the "
+        f"most frequent one is right for {share(right, len(found))} of these; one alone would be certain"
     )
 
 

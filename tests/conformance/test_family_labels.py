@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ FAMILIES: tuple[Family, ...] = (
 VALUES = [value for family in FAMILIES for value in family]
 LABEL_OF: dict[object, str] = {value: label_of(family) for family in FAMILIES for value in family}
 LABELS = set(LABEL_OF.values())
+UNREADABLE = object()
 HALVES = ["\ud800", "flu\udc00", "\udc00\ud800"]
 OTHER_TEXTS = [
     "Flu",
@@ -75,12 +77,26 @@ POLICY = Policy(
     diversity={"x": Diversity(2)},
     null_values=frozenset({NULL_TEXT}),
 )
+REST = 'o"ther'
+# A missing value is in the rest too.
+RESTED = replace(
+    POLICY,
+    attributes=(*POLICY.attributes[:2], Sensitive("x", families=(FAMILIES[0], FAMILIES[2]), rest=REST)),
+)
+POLICIES = {"counted": POLICY, "not-counted": replace(POLICY, diversity={}), "with-a-rest": RESTED}
+
+
+def label_under(policy: Policy, value: object) -> str | None:
+    """Return what is published of a value; None if its record is rejected. Half a letter is no text."""
+    if policy is RESTED and (value in FAMILIES[1] or (isinstance(value, str) and value not in [*VALUES, *HALVES])):
+        return REST
+    return LABEL_OF.get(value)
 
 
 def labels_in(batch: CodedBatch) -> dict[int, str]:
     """Return what was kept of each record, by offset; all of it labels, and counted as such."""
     found = [row[0] for row in batch.payload]
-    assert set(found) <= LABELS
+    assert set(found) <= {*LABELS, REST}
     assert batch.sensitive[0].tolist() == sensitive_keys(found).tolist()
     assert len(set(batch.sensitive[0].tolist())) == len(set(found))
     return dict(zip(batch.offsets.tolist(), found, strict=True))
@@ -104,14 +120,15 @@ def _spellings(value: str | None) -> Iterator[bytes]:
 
 
 def _json_records() -> Iterator[tuple[bytes, object]]:
-    """Yield records and the value that they have; what is in no family stands for a reject."""
+    """Yield records and the value that they have."""
     start = b'{"id":"p","y":20'
     for value in [*VALUES, NULL_TEXT, *OTHER_TEXTS, *HALVES]:
         for text in _spellings(value):
             yield start + b',"x":' + text + b"}", None if value == NULL_TEXT else value
             yield b'{"x":' + text + b',"id":"p","y":20}', None if value == NULL_TEXT else value
     for other in OTHERS:
-        yield start + b',"x":' + json.dumps(other).encode() + b"}", json.dumps(["other", other])
+        text = b',"x":' + json.dumps(other).encode() + b"}"
+        yield start + text, other if isinstance(other, str) else UNREADABLE
     yield start + b"}", None
     yield start + rb',"\u0078":"fl\u0075"}', "flu"
     broken = (
@@ -125,14 +142,14 @@ def _json_records() -> Iterator[tuple[bytes, object]]:
         b"nul",
     )
     for text in broken:
-        yield start + b',"x":' + text + b"}", "broken"
+        yield start + b',"x":' + text + b"}", UNREADABLE
 
 
-@pytest.mark.parametrize("families", ["counted", "not-counted"])
+@pytest.mark.parametrize("families", POLICIES)
 def test_both_ways_of_reading_json_leave_the_same_bytes_of_labels(
     families: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy = POLICY if families == "counted" else Policy(POLICY.attributes, 2, "id", null_values=POLICY.null_values)
+    policy = POLICIES[families]
     records = list(_json_records())
     texts = [text for text, _ in records]
     offsets = np.arange(len(texts))
@@ -142,13 +159,14 @@ def test_both_ways_of_reading_json_leave_the_same_bytes_of_labels(
     single = JsonCodec(policy)
     slow = single.decode(texts, 0, offsets)
     assert single.read_singly == len(texts)
-    wanted = {place: LABEL_OF[value] for place, (_, value) in enumerate(records) if value in LABEL_OF}
+    labels = [None if value is UNREADABLE else label_under(policy, value) for _, value in records]
+    wanted = {place: label for place, label in enumerate(labels) if label is not None}
     assert scanning.read_singly <= len(texts) - len(wanted), "the scanner reads what fits"
     for batch in (quick, slow):
         assert isinstance(batch.payload, PassedTexts)
         found = dict(zip(batch.offsets.tolist(), [row[0] for row in batch.payload], strict=True))
         assert found == wanted
-        if policy is POLICY:
+        if policy.diversity:
             assert labels_in(batch) == wanted
         assert batch.payload.text.tobytes() == quick.payload.text.tobytes()  # type: ignore[attr-defined]
         assert batch.payload.ends.tolist() == quick.payload.ends.tolist()  # type: ignore[attr-defined]
@@ -165,19 +183,21 @@ def test_no_code_stands_for_a_text_in_no_family() -> None:
     assert own[TABLE] >= 0
 
 
+@pytest.mark.parametrize("policy", [POLICY, RESTED], ids=["families", "with-a-rest"])
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_leaves_labels(name: str) -> None:
+def test_every_format_leaves_labels(name: str, policy: Policy) -> None:
     form = FORMATS[name]
     values = [*VALUES, NULL_TEXT, *OTHERS, *HALVES]
     records = [{"id": "p", "y": 20, "x": value} for value in values]
     texts = [*map(form.write, records), form.write({"id": "p", "y": 20})]
-    codec = form.make(POLICY, max_record_bytes=8_000)
+    codec = form.make(policy, max_record_bytes=8_000)
     batch = codec.decode(texts, 0, np.arange(len(texts)))
-    wanted = {place: LABEL_OF[value] for place, value in enumerate(VALUES)}
-    wanted |= dict.fromkeys((len(VALUES), len(values)), LABEL_OF[None])
+    meant = [value if isinstance(value, str | None) else UNREADABLE for value in values]
+    labels = [label_under(policy, None if value == NULL_TEXT else value) for value in [*meant, None]]
+    wanted = {place: label for place, label in enumerate(labels) if label is not None}
     assert labels_in(batch) == wanted
-    shown = [record["x"] for record in map(form.read, codec.encode(release_of(POLICY, batch, 1)))]
-    assert set(shown) <= LABELS
+    shown = [record["x"] for record in map(form.read, codec.encode(release_of(policy, batch, 1)))]
+    assert set(shown) <= {*LABELS, REST}
 
 
 def _table(cells: Any) -> pa.Table:

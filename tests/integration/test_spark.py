@@ -175,6 +175,47 @@ def test_a_source_that_gives_other_records_for_a_micro_batch_is_found_out(spark:
         query.run()
 
 
+FAMILIES = {"privacy": {"sensitive": {"illness": {"invariant": 2, "families": [["flu", "cold"], ["gout", None]]}}}}
+ILLNESSES = {"flu": "cold|flu", "cold": "cold|flu", "gout": "gout|null", None: "gout|null"}
+
+
+def _ill(count: int, seed: int = 0) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Return people, a ninth of whom have what no family lists, and what is shown of the others."""
+    values = [*ILLNESSES, *ILLNESSES, "none"]
+    own = [one | {"illness": values[place % len(values)]} for place, one in enumerate(people(count, seed))]
+    return own, Counter(ILLNESSES[one["illness"]] for one in own if one["illness"] in ILLNESSES)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_a_table_shows_families_and_rejects_a_value_in_none(spark: Any, tmp_path: Path, groups: int) -> None:
+    path = write_policy(tmp_path, **SEEDED | FAMILIES)
+    records, shown = _ill(450)
+    frame = spark.read.schema(SCHEMA).json(str(write_json_lines(tmp_path / "in.jsonl", records)))
+    made = spark_host.release_dataframe(frame, Policy.load(path), tmp_path / "released", groups=groups)
+    assert sum((Counter(one.report["rejected"]) for one in made), Counter()) == {"unknown-value": 50}
+    rows = spark.read.parquet(str(tmp_path / "released")).select("illness").collect()
+    assert Counter(row.illness for row in rows) <= shown
+    assert len(rows) > 350
+    assert all(audited(path, one) for one in made)
+
+
+def test_a_micro_batch_shows_families_and_rejects_a_value_in_none(spark: Any, tmp_path: Path) -> None:
+    query, seen = Query(spark, tmp_path), {}
+    query.policy_path = write_policy(tmp_path, **SEEDED | FAMILIES)
+    query.policy = Policy.load(query.policy_path)
+    records = [_ill(count, number) for number, count in enumerate((300, 200))]
+    for file, (own, _) in zip(query.files, records, strict=True):
+        write_json_lines(file, own)
+    query.run(lambda made, batch: seen.update({batch: made}))
+    for batch, (own, shown) in enumerate(records):
+        made = seen[batch]
+        assert made.report["rejected"] == {"unknown-value": len(own) - shown.total()}
+        released = Counter(pq.ParquetFile(made.records).read().column("illness").to_pylist())
+        assert released <= shown
+        assert released.total() > 0.8 * shown.total()
+        assert audited(query.policy_path, made)
+
+
 def test_a_micro_batch_outside_of_a_query_is_refused(spark: Any, tmp_path: Path) -> None:
     policy = Policy.load(write_policy(tmp_path, **SEEDED))
     with pytest.raises(SettingsError, match="of a streaming query"):

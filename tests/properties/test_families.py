@@ -76,3 +76,31 @@ def test_whatever_is_read_of_a_text_holds_families_alone(own: list[str | None]) 
         labels = [LABELS[value in FAMILIES[0]] for value in own if value in KNOWN]
         assert [row[0] for row in batch.payload] == labels
         assert batch.rejects.reasons.tolist() == [Reason.UNKNOWN_VALUE] * own.count("unheard of")
+
+
+RESTED = replace(
+    POLICY,
+    attributes=tuple(
+        replace(attribute, rest="other") if isinstance(attribute, Sensitive) else attribute
+        for attribute in POLICY.attributes
+    ),
+)
+RESTING = JsonCodec(RESTED)
+
+
+@settings(max_examples=40, deadline=None)
+@given(illnesses, visits)
+def test_with_a_rest_everybody_is_published_and_who_is_in_it_is_in_no_family(
+    own: list[str | None], windows: list[list[int]]
+) -> None:
+    service = Service(RESTED)
+    shown: dict[int, set[object]] = {}
+    for number, comers in enumerate(windows):
+        texts = [json.dumps(record).encode() for record in _records(own, comers, number)]
+        assert len(RESTING.decode(texts, 0, np.arange(len(texts)))) == len(comers)
+        release = service.release(_records(own, comers, number))
+        for rows in classes_of(release):
+            for row in rows:
+                shown.setdefault(comers[row], set()).update(release.payload[row])
+    for person, labels in shown.items():
+        assert labels == {"other" if own[person] not in KNOWN else LABELS[own[person] in FAMILIES[0]]}

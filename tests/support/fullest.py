@@ -24,6 +24,7 @@ from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.leakage.leakage_page import leakage_page
+from stream_anon.operations.leakage.presence_shares import PresenceLeakage, PresenceShares
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
@@ -96,7 +97,7 @@ def _asked() -> tuple[str, ...]:
         k=10_000,
         max_share=0.123456,
         diversity={NAMES[0]: DIVERSITY, LABEL: DIVERSITY},
-        passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),)),),
+        passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),), rest=NAMES[0]),),
         shields=(Shield(NAMES, 12_345), Shield(NAMES[:2], MANY)),
         returning=ReturnBound(65_535, 366 * 86_400.0),
         presence=PresenceBound(0.123456, "", MANY),
@@ -218,7 +219,10 @@ def leakage(folder: Path, *, released: bool = False) -> str:
     if released:
         boxes = boxes_of(policy.quasi_identifiers, [("*",) * 4, ({"min": 0, "max": 49},) * 4], [300, 150])
         table = OriginalTable(source, policy, people, 0, whole=True)
-        return leakage_page(study_leakage(table, asked, Released("out.csv", boxes)))
+        shares = PresenceShares(MANY, 0.12345678, 0.1234, MANY)
+        presence = PresenceLeakage(0.123456, MANY, shares, shares)
+        report = study_leakage(table, asked, Released("out.csv", boxes))
+        return leakage_page(replace(report, presence=presence))
     table = OriginalTable(source, policy, people, MANY, whole=False)
     report = study_leakage(table, replace(asked, disclosed=(), most=2_000, threshold=0.6))
     return leakage_page(report, suggest_levels(table, report), suggests=True)

@@ -330,19 +330,20 @@ def test_the_command_prints_the_schema(tmp_path: Path) -> None:
     Draft7Validator.check_schema(json.loads(result.stdout))
 
 
-def test_the_schema_of_a_released_record_lists_the_families_of_its_values() -> None:
+@pytest.mark.parametrize("rest", [None, "other"])
+def test_the_schema_of_a_released_record_lists_the_families_of_its_values(rest: str | None) -> None:
     families = (("flu", "cold"), ("stroke", None))
     own = [
-        Sensitive(one.name, families=families) if isinstance(one, Sensitive) and one.type == "string" else one
+        replace(one, families=families, rest=rest) if isinstance(one, Sensitive) and one.type == "string" else one
         for one in ward_policy().attributes
     ]
     schema = released_schema(ward_policy(attributes=tuple(own)))
     properties = [schema["properties"][one.name] for one in own if isinstance(one, Sensitive) and one.families]
     assert properties
     for told in properties:
-        assert told["enum"] == ["cold|flu", "stroke|null"]
+        assert told["enum"] == ["cold|flu", *([rest] if rest else []), "stroke|null"]
         assert "family" in told["description"]
+        assert ("other: in none" in told["description"]) == (rest is not None)
         validator = Draft7Validator(told)
-        assert [text for text in ("cold|flu", "stroke|null", "flu", None) if validator.is_valid(text)] == told[
-            "enum"
-        ]
+        texts = ("cold|flu", "other", "stroke|null", "flu", None)
+        assert [text for text in texts if validator.is_valid(text)] == told["enum"]

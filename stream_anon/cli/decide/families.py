@@ -15,11 +15,11 @@ from stream_anon.settings.policy_file import load_policy
 
 def families(config: Path, source: SampleSource, attribute: str | None, least: int) -> int:
     """Print families of at least `least` values as a setting; return the exit code."""
-    policy, name, known = unfamilied(load_policy(config), attribute)
+    policy, declared = unfamilied(load_policy(config), attribute)
     with saying_when_compiling():
         sample = source.read(policy, MOST_STUDIED)
     sample.require_records()
-    dealt = families_of(policy, name, sample.batch, least, known)
+    dealt = families_of(policy, declared, sample.batch, least)
     typer.echo(
         f"# From {len(sample):,} records of {sample.source}. Look them through: they go under privacy.sensitive."
     )
@@ -36,6 +36,11 @@ def families(config: Path, source: SampleSource, attribute: str | None, least: i
         typer.echo(
             f"# Values that fewer than {policy.crowd} people have are in families too ({dealt.rare:,}): who is "
             "known to be there and never shows has a value in no family."
+        )
+    if dealt.rest is not None and len(dealt.families) > dealt.known:
+        typer.echo(
+            "# The policy has a rest: new families make it weaker, since who was in the rest is then known to have "
+            "one of their values."
         )
     for line in dealt.lines(least):
         typer.echo(line)

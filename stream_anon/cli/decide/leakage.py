@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +19,8 @@ from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.leakage_page import leakage_page
+from stream_anon.operations.leakage.presence_shares import COLUMNS as PRESENCE_COLUMNS
+from stream_anon.operations.leakage.presence_shares import PresenceLeakage
 from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.policy_text import check_output, with_lowest_levels
@@ -116,6 +119,8 @@ def show(report: LeakageReport, console: Console) -> None:
     for size, sets in tables.items():
         _show_sets(size, sets, report.asked, min(max(longest, LEAST_NAMES), MOST_NAMES), console)
     _show_sensitive(report, console)
+    if report.presence is not None:
+        _show_presence(report.presence, console)
     if report.left:
         text = f"Not looked at: {report.left:,} sets, since --most {report.asked.most} was reached."
         console.print(Text(text, style="yellow"))
@@ -182,17 +187,27 @@ def _show_sensitive(report: LeakageReport, console: Console) -> None:
     rows += [(f"{name}, after", *cells(found)) for name, found in report.disclosed.items()]
     if not rows:
         return
+    _show_rows(("sensitive attribute", *COLUMNS), rows, console)
+    for text in warnings(report.disclosed):
+        console.print(Text(f"warning: {text}", style="yellow"))
+
+
+def _show_presence(found: PresenceLeakage, console: Console) -> None:
+    """Print how many of those of the population who fit a class are in it."""
+    _show_rows(("presence", *PRESENCE_COLUMNS), found.rows, console)
+    console.print(Text(found.in_words, style="yellow" if found.too_many else ""))
+
+
+def _show_rows(headings: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
     table = Table.grid(padding=(0, GAP))
     table.add_column(overflow="fold", min_width=LEAST_NAMES)
-    for figures in zip(COLUMNS, *(row[1:] for row in rows), strict=True):
+    for figures in zip(headings[1:], *(row[1:] for row in rows), strict=True):
         table.add_column(justify="right", no_wrap=True, min_width=max(map(len, figures)))
-    table.add_row(*(Text(text, style="bold") for text in ("sensitive attribute", *COLUMNS)))
+    table.add_row(*(Text(text, style="bold") for text in headings))
     for row in rows:
         table.add_row(*map(Text, row))
     console.print()
     console.print(table)
-    for text in warnings(report.disclosed):
-        console.print(Text(f"warning: {text}", style="yellow"))
 
 
 def _figures(each: SetLeakage, asked: LeakageRequest) -> list[str]:

@@ -78,6 +78,26 @@ def labels_of(families: Sequence[Family]) -> dict[str | None, str]:
     return labels
 
 
+def check_rest(rest: str, families: Sequence[Family]) -> None:
+    """Refuse a name of the rest, the values that no family lists, that reads as a family, a value or a missing one.
+
+    Raises
+    ------
+    SettingsError
+        Without a place. The name is no value, and stands in the settings.
+    """
+    if not families:
+        raise SettingsError("", "needs families: the rest are the values that none of them lists")
+    if len(rest) > MOST_LABEL:
+        raise SettingsError("", f"must not have more than {MOST_LABEL:,} letters")
+    if not folded(rest) or _BETWEEN in rest:
+        raise SettingsError("", f"must be a name, without {_BETWEEN!r}, which stands between values of a family")
+    if folded(rest) in {_MISSING, *(folded(value) for family in families for value in family)}:
+        raise SettingsError(
+            "", "must be no value of a family, and not null, in other letters neither: nobody could tell them apart"
+        )
+
+
 def _refuse_alike(families: Sequence[Family]) -> None:
     """Refuse what reads as a missing value, and two values of which nobody would say that they are two."""
     of_text: dict[str, int] = {}

@@ -39,17 +39,20 @@ class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The families that a sensitive attribute's values are published as.
 
     `least` values or more are in each; `publish` is what stands in the records. `digest` is the SHA-256 of the
-    families as JSON, each as the list of its values in order (a missing one last), in order.
+    families as JSON, each as the list of its values in order (a missing one last), in order. `rest` is what stands
+    in the place of any other value, of which there may be a single one; without it there are none.
     """
 
     least: Annotated[int, msgspec.Meta(ge=2)]
     publish: Literal["family"]
     digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+    rest: str | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
-    def of(cls, families: Sequence[Family]) -> AskedFamilies:
+    def of(cls, families: Sequence[Family], rest: str | None = None) -> AskedFamilies:
         """Return what is said of families, of which there is one at least; the same for the same sets of values."""
         ordered = [sorted(family, key=lambda value: (value is None, value or "")) for family in families]
         ordered.sort(key=msgspec.json.encode)
         digest = hashlib.sha256(msgspec.json.encode(ordered)).hexdigest()
-        return cls(min(map(len, families)), "family", f"sha256:{digest}")
+        named = msgspec.UNSET if rest is None else rest
+        return cls(min(map(len, families)), "family", f"sha256:{digest}", named)

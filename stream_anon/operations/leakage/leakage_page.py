@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
+from stream_anon.operations.leakage.presence_shares import COLUMNS as PRESENCE_COLUMNS
+from stream_anon.operations.leakage.presence_shares import PresenceLeakage
 from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
 from stream_anon.pages.tables import PageTable, Row
@@ -31,6 +33,7 @@ def leakage_page(report: LeakageReport, suggestion: Suggestion | None = None, *,
         sets=[_sets(report, *group) for group in groupby(report.sets, key=lambda each: len(each.attributes))],
         sensitive=_sensitive(report),
         warnings=warnings(report.disclosed),
+        presence=report.presence and _presence(report.presence),
     )
 
 
@@ -82,3 +85,9 @@ def _sensitive(report: LeakageReport) -> PageTable:
         if found is not None
     ]
     return PageTable("Sensitive attributes", ("attribute", "release", *COLUMNS), rows, texts=2)
+
+
+def _presence(found: PresenceLeakage) -> PageTable:
+    """Return how many of those who fit a class are in it, before and after the release."""
+    rows = [Row(cells) for cells in found.rows]
+    return PageTable("Presence", ("release", *PRESENCE_COLUMNS), rows)

@@ -17,6 +17,7 @@ from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.operations.disclosures import documents
+from stream_anon.operations.leakage.presence_shares import PresenceLeakage, presence_leakage
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.rounding import in_percent
 
@@ -115,6 +116,8 @@ class LeakageReport:
         See `stream_anon.measures.ranking.Ranking`.
     sensitive
         What is given away of each sensitive attribute.
+    presence
+        What is told of somebody's presence; None where the policy has no bound on it.
     """
 
     source: str
@@ -131,6 +134,7 @@ class LeakageReport:
     released: int | None = None
     suppressed: int | None = None
     sensitive: tuple[SensitiveLeakage, ...] = ()
+    presence: PresenceLeakage | None = None
 
     @property
     def disclosed(self) -> dict[str, Disclosure]:
@@ -179,6 +183,7 @@ class LeakageReport:
                 "before": documents({each.attribute: each.before for each in self.sensitive}),
                 "after": None if self.released is None else documents(self.disclosed),
             },
+            **({} if self.presence is None else {"presence": self.presence.document()}),
         }
 
 
@@ -249,6 +254,7 @@ def study_leakage(table: OriginalTable, asked: LeakageRequest, released: Release
         None if released is None else released.records,
         None if after is None else after.suppressed,
         _sensitive(table, released),
+        presence_leakage(table, released),
     )
 
 

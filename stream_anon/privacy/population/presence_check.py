@@ -86,19 +86,24 @@ class PresenceCheck:
         self._order = np.argsort(population.codes, axis=1, kind="stable").astype(np.int64)
         self._sorted = np.take_along_axis(population.codes, self._order, axis=1)
 
-    def people(self, generalized: GeneralizedClasses) -> NDArray[np.int64]:
-        """Return how many people of the population fit what would be published of each class; int64[c].
+    def people(self, least: NDArray[np.int32], most: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return how many people of the population fit what is published of each of c classes; int64[c].
 
         Somebody without a value fits a class that publishes none, or everything; where everything is published of
         unknown values alone, only who has one fits it. O(c p) at the worst, and far less where one attribute of a
         class is narrow.
+
+        Parameters
+        ----------
+        least, most
+            int32[q, c], the bounds of the published nodes.
         """
-        low, high = np.array(generalized.low, order="C"), np.ascontiguousarray(generalized.high)
+        low, high = np.array(least, order="C"), np.ascontiguousarray(most)
         for place, code in self._unknown:
             low[place, (low[place] == 0) & (high[place] == code)] = code
-        pairs = list(zip(self._sorted, low, high, strict=True))
-        begin = np.stack([np.searchsorted(own, least, "left") for own, least, _ in pairs]).astype(np.int64)
-        end = np.stack([np.searchsorted(own, most, "right") for own, _, most in pairs]).astype(np.int64)
+        ends = list(zip(self._sorted, low, high, strict=True))
+        begin = np.stack([np.searchsorted(own, first, "left") for own, first, _ in ends]).astype(np.int64)
+        end = np.stack([np.searchsorted(own, last, "right") for own, _, last in ends]).astype(np.int64)
         people = np.empty(low.shape[1], np.int64)
         count_covered(self._codes, self._counts, self._order, begin, end, low, high, people)
         return people
@@ -117,7 +122,7 @@ class PresenceCheck:
         """
         if self.bound is None or not len(individuals):
             return np.zeros(len(individuals), np.bool_), None
-        people = self.people(generalized)
+        people = self.people(generalized.low, generalized.high)
         holds = self.bound.holds(individuals, people)
         shares = individuals[holds] / people[holds]
         return ~holds, float(shares.max()) if len(shares) else None

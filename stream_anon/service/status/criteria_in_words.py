@@ -14,6 +14,7 @@ def in_words(policy: Policy) -> tuple[str, ...]:
         asked += [f"{name}: {words}" for words in diversity.in_words]
     asked += [
         f"{attribute.name}: families of {min(map(len, attribute.families))} values or more"
+        + ("" if attribute.rest is None else f", any other value as {attribute.rest}")
         for attribute in policy.passed
         if isinstance(attribute, Sensitive) and attribute.families
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.support.service import (
     read_published,
     wait_until_accounted,
 )
+from tests.support.storm.returns import FAMILIES, ILLNESSES
 
 pytest.importorskip("faust", reason="needs the extra `faust`")
 pytestmark = pytest.mark.kafka
@@ -73,6 +75,29 @@ async def test_app_publishes_every_record_once_and_reads_no_aborted_one(stage: S
         app.signal(signal.SIGTERM)
         assert await app.ended(25) == 0
         assert "Bonn" not in app.text, "a value in a log"
+    code, text = await command("audit", config)
+    assert code == 0, text
+
+
+async def test_app_publishes_families_and_rejects_a_value_in_none(stage: Stage) -> None:
+    families = [list(family) for family in FAMILIES]
+    label_of = {value: "|".join(family) for family in FAMILIES for value in family}
+    privacy = {"sensitive": {"illness": {"invariant": 3, "families": families}}}
+    records = [json.loads(value) for value in make_records(800, 3)]
+    for record in records:
+        record["illness"] = (*ILLNESSES, "unheard of")[record["serial"] % 7]
+    await produce(stage, [json.dumps(record).encode() for record in records])
+    config = stage.config(privacy=privacy, attributes={"illness": {"role": "sensitive"}})
+    with FaustProcess(config) as app:
+        published = await wait_until_accounted(stage, 800)
+        check_published(published, 800)
+        app.signal(signal.SIGTERM)
+        assert await app.ended(25) == 0
+        assert "unheard" not in app.text, "a value in a log"
+    assert Counter(letter["reason"] for letter in published.dead_letters) == {"unknown-value": 114}
+    shown = {record["serial"]: record["illness"] for _, record in published.records}
+    assert len(shown) > 600
+    assert shown == {serial: label_of[records[serial]["illness"]] for serial in shown}
     code, text = await command("audit", config)
     assert code == 0, text
 

@@ -30,13 +30,13 @@ SEED = int(os.environ.get("STREAM_ANON_STORM_SEED", "1"))
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
-async def storm(name: str, folder: Path, faults: int, *, packed: bool = True, most: int | None = None) -> Report:
-    """Return the report of a storm on topics of this name."""
+async def storm(name: str, folder: Path, faults: int, **weather: Any) -> Report:
+    """Return the report of a storm on topics of this name; `weather` is as of a `Storm`."""
     missing = missing_parts()
     if missing:
         pytest.skip(missing)
     async with stage_behind_lines(folder / "storm", name) as (stage, lines):
-        return await Storm(stage, lines, SEED, packed=packed, most=most).run(faults, 150 + 12.0 * faults)
+        return await Storm(stage, lines, SEED, **weather).run(faults, 150 + 12.0 * faults)
 
 
 def clean_figures(report: Report, faults: int) -> dict[str, Any]:
@@ -50,12 +50,16 @@ def clean_figures(report: Report, faults: int) -> dict[str, Any]:
 
 @pytest.mark.timeout(600 + 20 * LONG)
 @pytest.mark.parametrize(
-    ("faults", "packed"), [(SHORT, False), pytest.param(LONG, True, marks=pytest.mark.soak)], ids=str
+    ("faults", "weather"),
+    [
+        pytest.param(SHORT, {"packed": False, "families": True, "workers": 4}, id="short, spread, families"),
+        pytest.param(LONG, {"packed": True}, id="long, packed", marks=pytest.mark.soak),
+    ],
 )
 async def test_a_storm_loses_repeats_and_exposes_no_record(
-    faults: int, packed: bool, unique: str, tmp_path: Path
+    faults: int, weather: dict[str, Any], unique: str, tmp_path: Path
 ) -> None:
-    report = await storm(unique, tmp_path, faults, packed=packed)
+    report = await storm(unique, tmp_path, faults, **weather)
     figures = clean_figures(report, faults)
     assert report.verdict.released > 0.8 * (report.verdict.accepted - report.verdict.gone), figures
 
@@ -63,8 +67,9 @@ async def test_a_storm_loses_repeats_and_exposes_no_record(
 @pytest.mark.soak
 @pytest.mark.timeout(600 + 20 * RETURNS)
 async def test_a_storm_loses_and_doubles_no_count_of_who_was_released(unique: str, tmp_path: Path) -> None:
-    report = await storm(unique, tmp_path, RETURNS, most=MOST)
+    report = await storm(unique, tmp_path, RETURNS, most=MOST, families=True, workers=4)
     figures = clean_figures(report, RETURNS)
+    assert report.verdict.notes["records with an illness in no family"] > 0, figures
     assert report.verdict.notes["people released as often as allowed"] > 500, figures
 
 

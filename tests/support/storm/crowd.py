@@ -15,6 +15,7 @@ from tests.support.hostile_batches import HOSTILE, ODD, UNREADABLE
 from tests.support.raw_producer import raw_producer
 from tests.support.service import CITIES, PARTITIONS, Stage
 from tests.support.storm.returns import ILLNESSES
+from tests.support.storm.verdict import IN_NO_FAMILY
 
 _TICK = 0.05
 _BAD = 0.01  # of all records: they end as dead letters
@@ -25,15 +26,18 @@ _IN_A_BATCH = 5
 class Crowd:
     """A producer of numbered records; `people` gives the person of each.
 
-    With `by_person` records are keyed by person; odd batches all go to one partition. A record is sent once and
-    never again: whether it was taken is for the input topic to say.
+    With `by_person` records are keyed by person; odd batches all go to one partition. With `families` everybody has
+    an illness of one, and some records one of none. A record is sent once and never again: whether it was taken is
+    for the input topic to say.
     """
 
-    def __init__(self, stage: Stage, seed: int, rate: float, *, by_person: bool = False) -> None:
+    def __init__(
+        self, stage: Stage, seed: int, rate: float, *, by_person: bool = False, families: bool = False
+    ) -> None:
         self._stage = stage
         self._draws = np.random.default_rng([seed, 1])
         self._rate = rate
-        self._by_person = by_person
+        self._by_person, self._families = by_person, families
         self.partitions = PARTITIONS
         self.people: list[int] = []  # by serial number
         self.acknowledged: set[int] = set()
@@ -143,8 +147,9 @@ class Crowd:
             age = "no number"
         city = CITIES[int(self._draws.integers(len(CITIES)))]
         record = {"person": person, "age": age, "city": city, "serial": serial}
-        if self._by_person:
-            record["illness"] = ILLNESSES[person % len(ILLNESSES)]
+        if self._families:
+            unheard = self._draws.random() < _BAD
+            record["illness"] = IN_NO_FAMILY if unheard else ILLNESSES[person % len(ILLNESSES)]
         return self._stage.encode(json.dumps(record).encode())
 
 

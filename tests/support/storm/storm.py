@@ -22,13 +22,12 @@ from tests.support.storm.line import Line
 from tests.support.storm.offsets import ledger_of
 from tests.support.storm.operator import Operator
 from tests.support.storm.report import Report
-from tests.support.storm.returns import bounded, check_returns
+from tests.support.storm.returns import bounded, check_families, check_returns, with_families
 from tests.support.storm.team import SESSION, Member, Team
 from tests.support.storm.verdict import Verdict, judge, read_topics
 from tests.support.storm.weather import CHANGES, Change
 
-WORKERS = 3  # as a rule; never more than MOST, never fewer than one
-MOST = 5
+WORKERS, MOST = 3, 5
 STEPS = [f"closing.{n}" for n in (1, 3, 4, 5, 6, 7, 8, 9, 10)] + [f"takeover.{n}" for n in range(1, 8)]
 STEP_FAULTS = [f"{step}:{how}" for step in STEPS for how in ("kill", "stop")]
 _BREAKS_WITHIN = 60.0
@@ -51,6 +50,10 @@ class Storm:
         Whether one worker reads all partitions and the others stand by, or all read some.
     most
         How often one person may be released; None without a bound. Then records are keyed by person.
+    families
+        Whether people have an illness that is published as its family.
+    workers
+        How many there are as a rule; never more than `MOST`, never fewer than one.
     """
 
     stage: Stage
@@ -61,17 +64,23 @@ class Storm:
     registry: Apicurio | None = None
     packed: bool = True
     most: int | None = None
+    families: bool = False
+    workers: int = WORKERS
     faults: Counter[str] = field(default_factory=Counter)
     missed: int = 0
 
     def __post_init__(self) -> None:
         self._draws = np.random.default_rng([self.seed, 0])
         draws = np.random.default_rng([self.seed, 2])
+        if self.families:
+            self.stage = with_families(self.stage)
         if self.most is not None:
             self.stage = bounded(self.stage, self.most)
         self.team = Team(self.stage, self.lines, draws, packed=self.packed)
-        self.crowd = Crowd(self.stage, self.seed, self.rate, by_person=self.most is not None)
-        self.operator = Operator(self.stage, self.team, self.crowd, self._draws, WORKERS, self._heal)
+        self.crowd = Crowd(
+            self.stage, self.seed, self.rate, by_person=self.most is not None, families=self.families
+        )
+        self.operator = Operator(self.stage, self.team, self.crowd, self._draws, self.workers, self._heal)
         self._healing: set[asyncio.Task[None]] = set()
         self._begun = time.monotonic()
         self._kinds: dict[str, Callable[[], Awaitable[bool]]] = {
@@ -102,7 +111,7 @@ class Storm:
         stop = asyncio.Event()
         sending = asyncio.create_task(self.crowd.send_until(stop))
         try:
-            for _ in range(WORKERS):
+            for _ in range(self.workers):
                 self.team.join()
             await self.team.members[0].process.wait_for("ready", within=90)
             await self._break(faults, self._begun + limit)
@@ -292,6 +301,8 @@ class Storm:
         await self.team.rest()
         topics = await read_topics(self.stage, self.operator.lives)
         verdict = judge(topics, self.crowd.people, self.crowd.acknowledged, policy, self.operator.asked)
+        if self.families:
+            check_families(verdict, topics)
         if self.most is not None:
             entries = await self.stage.kafka.read_to_end(f"{self.stage.output}.returns", within=120.0)
             check_returns(verdict, topics, entries, self.crowd.people, self.most)

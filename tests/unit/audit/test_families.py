@@ -83,3 +83,30 @@ def test_families_of_which_the_certificate_alone_tells_are_taken_on_trust(story:
     flat = [decode_record(encode(record)) for window in story.records for record in window]
     verdict = audit_in_order(ward_policy(k=2, diversity={}), story.parts(), flat)
     assert Kind.WRONG_CRITERIA not in kinds(verdict)
+
+
+@pytest.fixture
+def rested() -> Story:
+    plain = ward_policy()
+    attributes = tuple(
+        replace(attribute, families=FAMILIES, rest="other") if isinstance(attribute, Sensitive) else attribute
+        for attribute in plain.attributes
+    )
+    policy = ward_policy(attributes=attributes, diversity={})
+    return Story(policy, lambda person: {"result": (*LABELS, "other")[person % 3]})
+
+
+def test_a_rest_is_found_right_and_what_it_stands_for_is_not(rested: Story) -> None:
+    assert kinds(rested.verdict()) == set()
+    rested.records[0][0]["result"] = "unheard of"
+    assert Kind.ILLEGAL_VALUE in kinds(rested.verdict())
+
+
+def test_a_rest_that_is_not_asked_is_found(story: Story) -> None:
+    story.records[0][0]["result"] = "other"
+    assert Kind.ILLEGAL_VALUE in kinds(story.verdict())
+
+
+def test_a_certificate_that_keeps_a_rest_back_is_found(rested: Story) -> None:
+    assert rested.certificates[0]["asked"]["families"]["result"].pop("rest") == "other"
+    assert Kind.WRONG_CRITERIA in kinds(rested.verdict())

@@ -32,12 +32,12 @@ from tests.support.data import ROOT, shared_data
         "frames.py --records 2000 --repeats 1",
         "large_windows.py --windows 2000 auto --count 2",
         "gap.py --windows 60 --k 5 --seconds 5",
-        "throughput.py --windows 1000 --workers 1 --repeats 1",
+        "throughput.py --windows 1000 --workers 1 --repeats 1 --beside families",
         "assignment.py --delay 2 --seconds 8",
         "target.py --rates 500 --seconds 12 --max-delay 3 --target 0.3",
         "whole_tables.py --records 4000 --window 1000",
         "release_counts.py --people 100000 --read 20000",
-        "returns.py --worlds adult --windows 3 --size 300",
+        "returns.py --worlds adult --windows 3 --size 300 --moving 0.1",
     ],
 )
 def test_every_benchmark_runs(command: str) -> None:

@@ -107,6 +107,11 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
         _families(["flu", "stroke"], ["cold", None]),
         "privacy.sensitive.illness.families",
     ),
+    "privacy.sensitive.*.rest": (
+        _families(["flu", "cold"]),
+        {ILLNESS: {"invariant": 2, "families": [["flu", "cold"]], "rest": "other"}},
+        "privacy.sensitive.illness.rest",
+    ),
     "privacy.returning.most": (_returning(9, "30d"), _returning(10, "30d"), "privacy.returning.most"),
     "privacy.returning.period": (_returning(9, "30d"), _returning(9, "29d"), "privacy.returning.period"),
     "privacy.presence.most": (_presence(0.3), _presence(0.4), "privacy.presence.most"),

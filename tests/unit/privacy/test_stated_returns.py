@@ -27,13 +27,15 @@ from stream_anon.privacy.weakening import weakened
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
 TWO: tuple[Family, ...] = (("fine", "poor", "bad"), ("worse", "best", "so so", None))
+NEW: Family = ("new", "newer", "newest")
 PLACE = "privacy.sensitive.result.families"
+REST = "privacy.sensitive.result.rest"
 
 
-def with_families(*families: Family, **changes: Any) -> Policy:
+def with_families(*families: Family, rest: str | None = None, **changes: Any) -> Policy:
     plain = ward_policy()
     attributes = tuple(
-        replace(attribute, families=families) if isinstance(attribute, Sensitive) else attribute
+        replace(attribute, families=families, rest=rest) if isinstance(attribute, Sensitive) else attribute
         for attribute in plain.attributes
     )
     return ward_policy(**({"attributes": attributes, "diversity": {}} | changes))
@@ -77,15 +79,18 @@ def test_other_families_have_another_hash(families: tuple[Family, ...]) -> None:
     assert AskedFamilies.of(families).digest != AskedFamilies.of(TWO).digest
 
 
-def test_a_policy_document_lists_the_families() -> None:
-    policy = with_families(*TWO)
+@pytest.mark.parametrize("rest", [None, "other"])
+def test_a_policy_document_lists_the_families(rest: str | None) -> None:
+    policy = with_families(*TWO, rest=rest)
     read = PolicyDocument.of(policy).policy()
     assert asked_of(read) == asked_of(policy)
     assert read.attribute("result") == policy.attribute("result")
 
 
-def test_what_a_certificate_asks_is_read_again() -> None:
-    asked = asked_of(with_families(*TWO))
+@pytest.mark.parametrize("rest", [None, "other"])
+def test_what_a_certificate_asks_is_read_again(rest: str | None) -> None:
+    asked = asked_of(with_families(*TWO, rest=rest))
+    assert asked.families["result"].rest == (msgspec.UNSET if rest is None else rest)  # type: ignore[index]
     assert msgspec.json.decode(msgspec.json.encode(asked), type=Asked) == asked
 
 
@@ -123,6 +128,7 @@ def test_families_of_which_one_is_broken_are_weaker(families: tuple[Family, ...]
         ),
         pytest.param((TWO[0] + TWO[1] + ("new",),), "add values .*1 of them", id="a new value joins a union"),
         pytest.param((*TWO, ("new", "newer")), "new family of 2 values.* fewer than 3", id="a small new family"),
+        pytest.param((*TWO, NEW, ("x", "y")), "new family of 2 values.* fewer than 3", id="a small one of two"),
     ],
 )
 def test_new_values_make_a_policy_weaker_unless_they_are_as_many_by_themselves(
@@ -166,7 +172,48 @@ def test_without_the_document_only_the_same_families_are_known_to_be_no_weaker()
     assert places(told, unpublished) == set()
 
 
+RESTS = [
+    ("other", TWO, "others", TWO, set(), "another name"),
+    ("other", TWO, "other", (TWO[0] + TWO[1],), set(), "two families are joined"),
+    (None, TWO, "other", TWO, {REST}, "a rest where none was"),
+    ("other", TWO, None, TWO, {REST}, "none where one was"),
+    ("other", TWO, "other", (*TWO, NEW), {REST}, "values of it in a family of their own"),
+    ("other", TWO, None, (*TWO, NEW), {REST}, "the same, and no rest"),
+    ("other", TWO, "other", ((*TWO[0], "new"), TWO[1]), {REST, PLACE}, "a value of it joins a family"),
+    ("other", TWO, "other", TWO[:1], {PLACE}, "a family becomes part of it"),
+    (None, (), "other", TWO, set(), "where values were published as they are"),
+]
+
+
+@pytest.mark.parametrize(("rest", "old", "then", "new", "told"), [r[:5] for r in RESTS], ids=[r[5] for r in RESTS])
+def test_a_rest_that_comes_goes_or_loses_values_is_weaker(
+    rest: str | None, old: tuple[Family, ...], then: str | None, new: tuple[Family, ...], told: set[str]
+) -> None:
+    before, after = promises_of(with_families(*old, rest=rest)), promises_of(with_families(*new, rest=then))
+    assert places(before, after) == told
+
+
+def test_each_family_that_is_broken_is_counted_and_told_once() -> None:
+    """Also where its first value is left out, and the others are the first family now."""
+    broken = (("fine", "poor"), ("worse", "so so", None))
+    (found,) = weakened(promises_of(with_families(*TWO)), promises_of(with_families(*broken)))
+    assert "no longer keep each family whole (2 of them)" in found.text
+
+
+def test_how_many_values_leave_the_rest_is_told() -> None:
+    before, after = (promises_of(with_families(*own, rest="other")) for own in (TWO, (*TWO, NEW)))
+    (found,) = weakened(before, after)
+    assert "lose 3 values" in found.text
+
+
+def test_of_a_rest_that_a_certificate_alone_tells_only_the_same_is_no_weaker() -> None:
+    told = {"asked": promises_of(with_families(*TWO, rest="other"))["asked"]}
+    assert places(told, promises_of(with_families(*TWO, rest="other"))) == set()
+    assert places(told, promises_of(with_families(*TWO))) == {PLACE}
+
+
 VALUES = [*"abcdefgh", None]
+EVERY = [*VALUES, "what nobody has thought of"]
 
 
 def _dealt(numbers: list[int]) -> tuple[Family, ...]:
@@ -193,6 +240,23 @@ def test_what_is_not_weaker_leaves_everybody_among_at_least_as_many_values(
     assert weaker == bool(old and (lost or not whole or min(left, default=least) < least or _grown(of_old, of_new)))
 
 
+@given(*[st.lists(st.integers(0, 3), min_size=9, max_size=9).map(_dealt).filter(bool)] * 2)
+def test_with_a_rest_what_is_not_weaker_leaves_everybody_among_all_that_the_first_policy_says(
+    old: tuple[Family, ...], new: tuple[Family, ...]
+) -> None:
+    """Of every value there is, whether a family lists it or not. A family that joins the rest is told too."""
+    weaker = bool(weakened(*(promises_of(with_families(*own, rest="other")) for own in (old, new))))
+    lost = any(_shown_alike(value, old) - _shown_alike(value, new) for value in EVERY)
+    joined = not {value for family in old for value in family} <= {value for family in new for value in family}
+    assert weaker == (lost or joined)
+
+
+def _shown_alike(value: str | None, families: tuple[Family, ...]) -> set[str | None]:
+    """Return the values that are published as this one is."""
+    listed = {one for family in families for one in family}
+    return set(EVERY) - listed if value not in listed else next(set(one) for one in families if value in one)
+
+
 def _grown(of_old: dict[str | None, set[str | None]], of_new: dict[str | None, set[str | None]]) -> bool:
     return any(family & of_old.keys() and family - of_old.keys() for family in of_new.values())
 
@@ -207,3 +271,6 @@ def test_criteria_count_families_so_that_more_values_than_families_are_refused()
     assert with_families(*TWO, diversity={"result": Diversity(2)}).diversity
     with pytest.raises(SettingsError, match=r"privacy\.sensitive\.result: asks for 3 values .* 2 families"):
         with_families(*TWO, diversity={"result": Diversity(3)})
+    assert with_families(*TWO, rest="other", diversity={"result": Diversity(3)}).diversity
+    with pytest.raises(SettingsError, match=r"asks for 4 values .* 3, with the rest"):
+        with_families(*TWO, rest="other", diversity={"result": Diversity(4)})

@@ -11,24 +11,22 @@ from stream_anon.formats.json.scanner.forms import ODD
 from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.json.scanner.tables import TABLE, ScanTables
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.domains.families import label_of
 from stream_anon.microdata.sensitive_keys import sensitive_keys
 
 
 class FamilyTexts:
-    """Writes the families of one attribute. Odd values are left, and so are records of a value in no family."""
+    """Writes the families of one attribute, or its rest. Odd values are left, and so is what has no label."""
 
     def __init__(self, attribute: Sensitive) -> None:
-        labels = list(map(label_of, attribute.families))
-        texts = list(map(msgspec.json.encode, labels))
+        texts = list(map(msgspec.json.encode, attribute.labels))
         self._text = b"".join(texts)
         self._ends = np.cumsum([0, *map(len, texts)])
-        self._keys = sensitive_keys(labels)
+        self._keys = sensitive_keys(attribute.labels)
 
     def replace(self, found: FoundValues, place: int, tables: ScanTables, keys: NDArray[np.int64] | None) -> None:
         """Replace all values of a field that are not odd; write the keys of their families into int64[n].
 
-        A record with a value in no family is no longer plain. Call it when odd values have been replaced: what it
+        A record whose value has no label is no longer plain. Call it when odd values have been replaced: what it
         writes looks odd.
         """
         forms, starts, stops = found.of(place)

@@ -162,7 +162,8 @@ def _field(policy: Policy, attribute: Attribute) -> list[int]:
         names = [diverse.name for diverse in policy.diverse]
         row[KEYED] = names.index(attribute.name) if attribute.name in names else _NONE
         if isinstance(attribute, Sensitive):
-            row[MISSING] = dict(_family_numbers(attribute)).get(None, _NONE)
+            row[UNKNOWN] = _NONE if attribute.rest is None else len(attribute.families)
+            row[MISSING] = dict(_family_numbers(attribute)).get(None, row[UNKNOWN])
     elif isinstance(attribute, QuasiIdentifier):
         row[ROW] = policy.quasi_identifiers.index(attribute)
         row[MISSING] = attribute.missing_code if attribute.missing is Missing.LEAF else _NONE

@@ -103,6 +103,24 @@ def test_families_of_the_policy_stay_and_new_values_are_dealt_among_themselves(
     }
 
 
+def test_a_rest_stays_and_new_families_of_its_values_are_said_to_be_weaker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {"invariant": 2, "families": [["flu", "stroke"]], "rest": "other"}
+    source = write_json_lines(tmp_path / "in.jsonl", _people())
+    before, policy = _promises(tmp_path, known), _policy(tmp_path, **known)
+    assert run(monkeypatch, "families", "-c", policy, "--input", source, "--invariant", "2") == 0
+    told = capsys.readouterr().out
+    assert "new families make it weaker" in told
+    dealt = yaml.safe_load(told)["illness"]
+    assert dealt["rest"] == "other"
+    assert [each.place for each in weakened(before, _promises(tmp_path, dealt))] == [
+        "privacy.sensitive.illness.rest"
+    ]
+    assert run(monkeypatch, "families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
+    assert "weaker" not in capsys.readouterr().out
+
+
 def test_values_that_are_one_in_other_letters_are_not_dealt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,10 +155,11 @@ def test_what_cannot_be_dealt_is_said(
     [
         ({"invariant": 2}, "both invariant and families"),
         ({"families": [["a", "b"]]}, "both invariant and families"),
+        ({"distinct_l": 2, "rest": "other"}, "rest needs families"),
         ({"invariant": 3, "families": [["a", "b"]]}, "at least 3 values"),
         ({"invariant": 2, "families": [["a", "b"], ["b", "c"]]}, "twice"),
     ],
-    ids=["no-families", "no-number", "small", "twice"],
+    ids=["no-families", "no-number", "rest-alone", "small", "twice"],
 )
 def test_families_that_do_not_fit_the_setting_are_refused(
     tmp_path: Path, illness: dict[str, Any], why: str

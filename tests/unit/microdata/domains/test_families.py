@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.attributes import ScalarType, Sensitive, pass_value
+from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.families import MOST_LABEL, MOST_VALUES, Family, folded, label_of, labels_of
 
 VALUES = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="|"), max_size=6).filter(
@@ -96,3 +97,39 @@ def test_what_is_in_no_family_is_rejected_with_its_reason(value: object, reason:
     with pytest.raises(Unfit) as raised:
         pass_value(Sensitive("illness", families=(("a", "b"),)), value)
     assert raised.value.reason == reason
+
+
+@pytest.mark.parametrize("value", ["other", "c", "A", "a|b", "null", "", None])
+def test_what_no_family_lists_is_published_as_the_rest(value: object) -> None:
+    attribute = Sensitive("illness", families=(("a", "b"),), rest="other")
+    assert pass_value(attribute, value) == "other"
+    assert pass_value(attribute, "a") == "a|b"
+    assert attribute.labels == ("a|b", "other")
+
+
+def test_a_missing_value_that_a_family_lists_is_not_in_the_rest() -> None:
+    assert pass_value(Sensitive("illness", families=(("a", None),), rest="other"), None) == "a|null"
+
+
+def test_a_value_of_another_type_is_rejected_beside_a_rest_too() -> None:
+    with pytest.raises(Unfit) as unfit:
+        pass_value(Sensitive("illness", families=(("a", "b"),), rest="other"), 1)
+    assert unfit.value.reason == Reason.WRONG_TYPE
+
+
+@pytest.mark.parametrize(
+    ("families", "rest", "why"),
+    [
+        ((), "other", "needs families"),
+        ((("a", "b"),), "", "must be a name"),
+        ((("a", "b"),), " ", "must be a name"),
+        ((("a", "b"),), "c|d", "must be a name"),
+        ((("a", "b"),), "B ", "no value of a family"),
+        ((("a", "b"),), "Null", "no value of a family, and not null"),
+        ((("a", "b"),), "x" * (MOST_LABEL + 1), "1,000 letters"),
+    ],
+    ids=["no-families", "empty", "blank", "as-a-family", "a-value", "missing", "long"],
+)
+def test_a_rest_that_could_be_mistaken_is_refused(families: tuple[Family, ...], rest: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=rf"privacy\.sensitive\.illness\.rest: .*{why}"):
+        Sensitive("illness", families=families, rest=rest)

@@ -43,7 +43,7 @@ def test_people_under_a_tuple_are_those_whose_codes_fit_what_is_published(table:
     generalizers = [Generalizer(attribute) for attribute in attributes]
     generalized = generalize(generalizers, attributes, table.rows.codes, classes, int(classes.max()) + 1)
     tuples = list(zip(*generalized.values, strict=True))
-    found = PresenceCheck(policy).people(generalized)
+    found = PresenceCheck(policy).people(generalized.low, generalized.high)
     assert found.tolist() == [fitting(policy, values) for values in tuples]
     assert (found >= np.bincount(classes)).all()
 
@@ -90,7 +90,7 @@ def test_nodes_of_every_attribute_count(attributes: tuple[QuasiIdentifier, ...])
         classes = np.arange(24, dtype=np.int32) // 3
         generalizers = [Generalizer(attribute) for attribute in attributes]
         generalized = generalize(generalizers, attributes, rows, classes, 8)
-        found = check.people(generalized).tolist()
+        found = check.people(generalized.low, generalized.high).tolist()
         assert found == [fitting(policy, values) for values in zip(*generalized.values, strict=True)]
         seen.update(found)
     assert len(seen) > 3
@@ -111,4 +111,4 @@ def test_only_who_has_an_unknown_value_fits_the_root_where_nobody_else_is_publis
     policy = Policy((x,), 2, EVERY_RECORD, **bounded(0.5, known))
     codes = np.full((1, 2), x.unknown_code, np.int32)
     generalized = generalize([Generalizer(x)], [x], codes, np.zeros(2, np.int32), 1)
-    assert PresenceCheck(policy).people(generalized).tolist() == [people]
+    assert PresenceCheck(policy).people(generalized.low, generalized.high).tolist() == [people]

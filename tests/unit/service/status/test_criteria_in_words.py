@@ -38,6 +38,8 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
     families = replace(policy.attribute("diagnosis"), families=(("a", "b", None), ("c", "d")))
     declared = replace(policy, attributes=(policy.attribute("age"), families))
     assert in_words(declared)[2:] == ("diagnosis: families of 2 values or more",)
+    rested = replace(policy, attributes=(policy.attribute("age"), replace(families, rest="other")))
+    assert in_words(rested)[2:] == ("diagnosis: families of 2 values or more, any other value as other",)
     bounded = replace(policy, individual="person", attributes=(Identifier("person"), *policy.attributes))
     known = PresenceBound(0.3, "sha256:" + "1" * 64, 20_000)
     words = "of 20,000 people at most 0.3 of those who fit a class are in it"
