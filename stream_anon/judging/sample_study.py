@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.part_losses import PartLosses, loss_of
 from stream_anon.formats.codecs import codec_of
+from stream_anon.judging.disguises.resembling import Disguise
 from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
 from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.judging.missing_values import MissingValues
@@ -94,6 +95,8 @@ class Study:
         What classes of the forecast give away, by sensitive attribute; empty without a class.
     by_delay
         What the stream loses at its rate; None for a table, and for a sample of one moment.
+    disguises
+        Fields that pass as they are, and look like identifiers.
     """
 
     records: int
@@ -111,6 +114,7 @@ class Study:
     whole: bool = False
     given_away: Mapping[str, Disclosure] = field(default_factory=dict)
     by_delay: LossByDelay | None = None
+    disguises: tuple[Disguise, ...] = ()
 
     @property
     def rejected_share(self) -> float:
@@ -220,6 +224,7 @@ class _Seen:
             singled_left=left,
             whole=whole,
             given_away=disclosed_by(policy, [release for _, release in windows]),
+            disguises=tally.disguises(),
         )
 
 
