@@ -26,6 +26,7 @@ class Condition(StrEnum):
     NO_RECORD_FITS = "no-record-fits"
     MISSING_FIELD = "missing-field"
     RARE_VALUES = "rare-values"
+    DISGUISED_IDENTIFIER = "disguised-identifier"
     OUTPUT_SCHEMA = "output-schema"
     SCATTERED_PEOPLE = "scattered-people"
 
@@ -59,6 +60,8 @@ _MEANINGS = {
     "it for one attribute. Where the input is empty at the start, a run judges its first window instead.",
     Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
     "individuals. `accept_linkable: true` accepts it for one attribute.",
+    Condition.DISGUISED_IDENTIFIER: "The values of a field, which pass as they are, look like names, addresses or "
+    "numbers of people. `accept_linkable: true` accepts it for one attribute.",
     Condition.SCATTERED_PEOPLE: "Sampled records of one individual lie in several partitions of the input, and "
     "`privacy.returning` counts releases by partition.",
     Condition.OUTPUT_SCHEMA: "The registry would refuse the output's schema beside those of its subject, or the "

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stream_anon.conditions import Condition
+from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, in_words, looks_like
 from stream_anon.measures.window_leakage.before import least_told
-from stream_anon.microdata.attributes import PublishedForm, Sensitive, Unknown
+from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Sensitive, Unknown
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
 
@@ -97,6 +98,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
             found.append(
                 warning(place, "values: a published set tells that each of its values occurs in the class")
             )
+        found += _disguised_labels(attribute)
         if attribute.unknown is Unknown.ROOT:
             found.append(
                 warning(
@@ -113,6 +115,20 @@ def policy_findings(policy: Policy) -> list[Finding]:
         if isinstance(attribute, Sensitive) and attribute.name not in policy.diversity
     ]
     return found
+
+
+def _disguised_labels(attribute: QuasiIdentifier) -> list[Finding]:
+    """Return what is to be said of values in the policy that name people: whoever reads it knows them."""
+    found = looks_like(attribute, list(attribute.domain.labels() or ())[:MOST_LOOKED_AT])
+    if found is None or not found.of_people:
+        return []
+    return [
+        warning(
+            f"attributes.{attribute.name}",
+            f"{in_words(found)}. They stand in the policy, and so in the certificates, whoever is in the data: "
+            "declare role: identifier, or leave it out",
+        )
+    ]
 
 
 def no_live_leakage(needed: int, fewer: str) -> Finding:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from stream_anon.conditions import Condition
+from stream_anon.judging.disguises.resembling import Disguise, in_words
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues, RecordCounts
 from stream_anon.microdata.policy import Policy
 from stream_anon.rounding import exactly, in_percent
 
-OF_RECORDS = (Condition.NO_RECORD_FITS, Condition.MISSING_FIELD, Condition.RARE_VALUES)
+OF_RECORDS = (
+    Condition.NO_RECORD_FITS,
+    Condition.MISSING_FIELD,
+    Condition.RARE_VALUES,
+    Condition.DISGUISED_IDENTIFIER,
+)
 
 
 def prohibitions(policy: Policy, counted: RecordCounts | Study) -> list[Finding]:
@@ -28,8 +34,11 @@ def prohibitions(policy: Policy, counted: RecordCounts | Study) -> list[Finding]
         for field in counted.missing
         if field.records == counted.fit and not field.accepted
     ]
-    if counted.individuals >= policy.crowd:  # else every value is rare, and no class can be published
-        found += [_rare(policy, counted, field) for field in counted.rare if field.too_many]
+    disguises = {each.attribute: each for each in counted.disguises}
+    judged = counted.individuals >= policy.crowd  # else every value is rare, and no class can be published
+    rare = [field for field in counted.rare if field.too_many] if judged else []
+    found += [_rare(policy, counted, field, disguises.pop(field.attribute, None)) for field in rare]
+    found += [_disguised(each) for each in disguises.values() if each.resemblance.of_people and not each.accepted]
     return found
 
 
@@ -48,14 +57,31 @@ def never_came(attribute: str, records: str, likeness: str = "") -> Finding:
     )
 
 
-def _rare(policy: Policy, counted: RecordCounts | Study, field: RareValues) -> Finding:
+def _rare(policy: Policy, counted: RecordCounts | Study, field: RareValues, disguise: Disguise | None) -> Finding:
     share = in_percent(field.share, 2, MOST_LINKABLE)
+    looks = "" if disguise is None else f"{in_words(disguise.resemblance)}. "
     return _prohibition(
         Condition.RARE_VALUES,
         f"attributes.{field.attribute}",
         f"{field.records:,} of {noun(counted, counted.fit)} ({share}) hold a value that fewer than "
         f"{crowd_in_words(policy)} individuals have: whoever knows a person's value finds their record. At most "
-        f"{exactly(MOST_LINKABLE)} may pass as they are. Make it a quasi-identifier, leave it out, or write "
+        f"{exactly(MOST_LINKABLE)} may pass as they are. {looks}{_instead(disguise)}, or write "
+        "accept_linkable: true",
+    )
+
+
+def _instead(disguise: Disguise | None) -> str:
+    if disguise is None or (disguise.resemblance.kind.is_category and not disguise.resemblance.of_people):
+        return "Make it a quasi-identifier, leave it out"
+    return "Declare role: identifier, leave it out"
+
+
+def _disguised(disguise: Disguise) -> Finding:
+    return _prohibition(
+        Condition.DISGUISED_IDENTIFIER,
+        f"attributes.{disguise.attribute}",
+        f"{in_words(disguise.resemblance)}, and it passes as it is: such a value names a person, however many "
+        "records hold it. Declare role: identifier, or leave it out. If its values name nobody, write "
         "accept_linkable: true",
     )
 

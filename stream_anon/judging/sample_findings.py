@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stream_anon.judging.disguises.resembling import Disguise, in_words
 from stream_anon.judging.findings import Finding, Severity, no_live_leakage, note, warning
 from stream_anon.judging.forecast import Forecast
 from stream_anon.judging.missing_values import MissingValues
@@ -47,17 +48,26 @@ def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     found = prohibitions(policy, study)
     if not study.fit:
         return found
+    told = {each.place for each in found}
+    unsaid = [field for field in study.rare if f"attributes.{field.attribute}" not in told]
     found += [
         _seldom(study, field) for field in study.missing if MANY_MISSING < field.share < 1 and not field.accepted
     ]
     if study.individuals < policy.crowd:
-        found += [_too_few(policy, study, field) for field in study.rare if field.too_many]
+        found += [_too_few(policy, study, field) for field in unsaid if field.too_many]
     found += [
-        _rare_in_windows(policy, field) for field in study.rare if field.too_many_in_windows and not field.too_many
+        _rare_in_windows(policy, field) for field in unsaid if field.too_many_in_windows and not field.too_many
     ]
     many = study.fit >= FEWEST_RECORDS and study.individuals >= MANY_INDIVIDUALS * study.fit
     if many and policy.individual != EVERY_RECORD:
         found.append(_events(study))
+    found += [_accepted(each) for each in study.disguises if each.accepted and each.resemblance.of_people]
+    if many or policy.individual == EVERY_RECORD:
+        found += [
+            _of_things(each)
+            for each in study.disguises
+            if not (each.accepted or each.resemblance.of_people or f"attributes.{each.attribute}" in told)
+        ]
     found += [_spelling(each) for each in study.spellings if not each.asked]
     found += [_rest(study, each) for each in study.rest]
     if study.fit >= FEWEST_RECORDS:
@@ -103,6 +113,22 @@ def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
         "of their window. Every record names its window in `batch`, so an attacker who knows that a person's "
         "record is in it may find the record by such a value. Make the windows longer, make the field a "
         "quasi-identifier, leave it out, or write accept_linkable: true",
+    )
+
+
+def _accepted(disguise: Disguise) -> Finding:
+    return warning(
+        f"attributes.{disguise.attribute}",
+        f"{in_words(disguise.resemblance)}: such a value names a person, and accept_linkable: true lets it pass",
+    )
+
+
+def _of_things(disguise: Disguise) -> Finding:
+    return warning(
+        f"attributes.{disguise.attribute}",
+        f"{in_words(disguise.resemblance)}. Every record counts as a person of its own here, so it cannot be told "
+        "whether many people share such a value or one person has it in many records. If it is one person's, "
+        "declare role: identifier or leave it out; if not, accept_linkable: true says so",
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.part_losses import PartLosses, loss_of
 from stream_anon.formats.codecs import codec_of
+from stream_anon.judging.disguises.resembling import Disguise
 from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
 from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.judging.missing_values import MissingValues
@@ -97,6 +98,8 @@ class Study:
         What would be published as the rest of an attribute, whose values no family lists.
     by_delay
         What the stream loses at its rate; None for a table, and for a sample of one moment.
+    disguises
+        Fields that pass as they are, and look like identifiers.
     """
 
     records: int
@@ -115,6 +118,7 @@ class Study:
     given_away: Mapping[str, Disclosure] = field(default_factory=dict)
     rest: tuple[RestValues, ...] = ()
     by_delay: LossByDelay | None = None
+    disguises: tuple[Disguise, ...] = ()
 
     @property
     def rejected_share(self) -> float:
@@ -225,6 +229,7 @@ class _Seen:
             whole=whole,
             given_away=disclosed_by(policy, [release for _, release in windows]),
             rest=rest_values(policy, batch, texts),
+            disguises=tally.disguises(),
         )
 
 

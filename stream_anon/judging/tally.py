@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import pairwise
 from typing import cast
 from zlib import crc32
@@ -16,8 +17,9 @@ from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
 from stream_anon.formats.tables.passed_columns import PassedColumns
 from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, Disguise, looks_like
 from stream_anon.judging.missing_values import MissingValues, missing_of
-from stream_anon.microdata.attributes import Passing
+from stream_anon.microdata.attributes import Passing, PassThrough
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
@@ -128,16 +130,25 @@ class Rarity:
         """Return how many values are rare."""
         return len(self._holders) * self._one_of
 
+    def some(self, most: int) -> list[Passing]:
+        """Return up to `most` different values, which a hash chooses, whatever came first."""
+        values = [*self._common, *self._holders]
+        return values if len(values) <= most else nsmallest(most, values, key=_hash)
+
     def _is_followed(self, value: Passing) -> bool:
-        # Equal numbers have one hash, whatever their types; that of a text differs from process to process.
-        text = str(hash(value)) if isinstance(value, int | float) else repr(value)
-        return not crc32(text.encode("utf-8", "surrogatepass")) & (self._one_of - 1)
+        return not _hash(value) & (self._one_of - 1)
 
     def _follow_fewer(self) -> None:
         self._one_of *= 2
         self._common -= {value for value in self._common if not self._is_followed(value)}
         for value in [value for value in self._holders if not self._is_followed(value)]:
             del self._holders[value], self._records[value]
+
+
+def _hash(value: Passing) -> int:
+    # Equal numbers have one hash, whatever their types; that of a text differs from process to process.
+    text = str(hash(value)) if isinstance(value, int | float) else repr(value)
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 class _Known(dict[bytes, Passing]):
@@ -149,6 +160,23 @@ class _Known(dict[bytes, Passing]):
         value = _decode(text)
         self[text] = value = tuple(value) if isinstance(value, list) else value
         return cast("Passing", value)
+
+
+class _Look:
+    """Looks at the values of a field that passes, and again only when there are more: they come and do not go."""
+
+    def __init__(self, attribute: PassThrough) -> None:
+        self._attribute, self._values = attribute, 0
+        self._found: Disguise | None = None
+
+    def at(self, rarity: Rarity) -> Disguise | None:
+        """Return the identifier that the values look like, if they do."""
+        if rarity.values != self._values:
+            self._values = rarity.values
+            found = looks_like(self._attribute, rarity.some(MOST_LOOKED_AT))
+            accepted = self._attribute.accept_linkable
+            self._found = None if found is None else Disguise(self._attribute.name, found, accepted)
+        return self._found
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +194,7 @@ class RecordCounts:
     individuals: int
     missing: tuple[MissingValues, ...]
     rare: tuple[RareValues, ...]
+    disguises: tuple[Disguise, ...] = ()
     whole: bool = True
 
 
@@ -184,6 +213,7 @@ class Tally:
         self._missing = np.zeros(len(policy.quasi_identifiers) + len(policy.passed), np.int64)
         self._known = _Known()
         self._rarities = [Rarity(policy.crowd) for _ in policy.passed]
+        self._looks = [_Look(attribute) for attribute in policy.passed]
         self.records = self.fit = 0
 
     def add(self, batch: CodedBatch) -> None:
@@ -233,6 +263,11 @@ class Tally:
             for attribute, rarity, within in pairs
         )
 
+    def disguises(self) -> tuple[Disguise, ...]:
+        """Return the fields that pass and whose values look like identifiers; 10 ms for one with new values."""
+        looks = zip(self._looks, self._rarities, strict=True)
+        return tuple(disguise for look, rarity in looks if (disguise := look.at(rarity)) is not None)
+
     def missing(self, texts: Iterable[bytes | None] = ()) -> tuple[MissingValues, ...]:
         """Return what is missing in the records that fit; `texts` are JSON records, or some of them."""
         return missing_of(self._policy, missing_by_name(self._policy, self._missing), self.fit, texts)
@@ -240,4 +275,5 @@ class Tally:
     def counts(self) -> RecordCounts:
         """Return what decides."""
         unknown = [None] * len(self._rarities)
-        return RecordCounts(self.records, self.fit, len(self._people), self.missing(), self.rare(unknown))
+        people, rare = len(self._people), self.rare(unknown)
+        return RecordCounts(self.records, self.fit, people, self.missing(), rare, self.disguises())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledField
-from stream_anon.operations.propose.roles import words
+from stream_anon.judging.disguises.field_words import words
 from stream_anon.operations.propose.support import FEWEST
 
 _MISSING = frozenset(["n/a", "na", "nan", "none", "null", "nil", "unknown", "missing", "other"])

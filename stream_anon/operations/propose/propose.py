@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 from stream_anon.errors import InputError, SettingsError, Unfit
 from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledField, read_sample
+from stream_anon.judging.disguises.resembling import in_words
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -28,6 +29,7 @@ from stream_anon.operations.propose.recognised import recognised
 from stream_anon.operations.propose.roles import (
     STRONG,
     FieldKind,
+    disguised,
     is_measure,
     is_personal,
     kind_of,
@@ -184,7 +186,8 @@ def _field(
     if kind is FieldKind.SENSITIVE_LIST:
         return sensitive_list(name, column, people)
     if kind is FieldKind.IDENTIFIER:
-        return ProposedField(name, {"role": "identifier"})
+        disguise = disguised(name, column.distinct)
+        return ProposedField(name, {"role": "identifier"}, () if disguise is None else (in_words(disguise),))
     found = guess(name, column, people, texts)
     remarks: tuple[str, ...] = ()
     if kind is FieldKind.SENSITIVE and not (found is not None and found.is_time):

@@ -8,72 +8,48 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from stream_anon.formats.tables.undeclared_samples import NESTED, Value
+from stream_anon.judging.disguises.field_words import (
+    NAMES,
+    NAMING,
+    NUMBERING,
+    PEOPLE,
+    POSTAL,
+    RECORDS,
+    THINGS,
+    last_words,
+    word_set,
+    words,
+)
+from stream_anon.judging.disguises.forms import is_prose
+from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, PROSE, Resemblance, resemblance
 from stream_anon.microdata.domains.calendar.moments import PER_SECOND
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Words of a name that make a field identify a person whatever its values are.
-_NAMES = _set("surname lastname firstname fullname forename familyname givenname")
-_IDENTIFYING = _NAMES | _set(
+_IDENTIFYING = NAMES | word_set(
     "ssn nin passport iban mrn nhs username login imei imsi uuid guid uid iid pid individual"
 )
 # Of these, words that stand for one person.
-_OF_PEOPLE = _set("iid uid pid mrn ssn nhs")
+_OF_PEOPLE = word_set("iid uid pid mrn ssn nhs")
 # What a person has alone, or nearly so.
-_OWN = _set("nin passport username login iban email mail phone telephone tel mobile")
+_OWN = word_set("nin passport username login iban email mail phone telephone tel mobile")
 # Words that identify if the values are many; if they are few it may be a yes or no, and is left out.
-_CONTACT = _set("email mail phone telephone tel mobile fax address street plate ip mac")
+_CONTACT = word_set("email mail phone telephone tel mobile fax address street plate ip mac")
 _MANY = 20
-_PEOPLE = _set(
-    "patient person user customer client member subject student employee citizen driver rider guest visitor "
-    "insured resident participant child pupil tenant owner cardholder subscriber"
-)
-# Names of things, of which many people may have the same one.
-_THINGS = _set(
-    "movie film song track album book article product item good sku store shop branch brand category department "
-    "team company vendor supplier station stop route line device sensor room ward hospital clinic school course "
-    "class city country region zone district place location venue page post campaign channel status type group"
-)
-_NAMING = _set("first last full family given maiden middle sur")
-# What is counted by these is a record, not a person.
-_RECORDS = _set(
-    "rid record row line event message order transaction receipt visit ride trip booking invoice session request "
-    "sequence seq nr number index"
-)
-# Beside a word for people these number people.
-_NUMBERING = _set("no nr num number key code ref")
-_SENSITIVE = _set(
+_SENSITIVE = word_set(
     "diagnosis diagnoses icd icd9 icd10 disease condition illness symptom symptoms disorder medication medications "
     "drug drugs prescription hiv genetic disability religion political politics party orientation sexuality union "
     "salary income wage wages earnings pay debt conviction offence score grade outcome result treatment "
     "procedure allergy diseases conditions illnesses disorders disabilities convictions offences outcomes results "
     "treatments procedures allergies"
 )
-_POSTAL = _set("zip zipcode postal postcode postalcode plz cp pincode")
-_PERSONAL = _set(
+_PERSONAL = word_set(
     "age sex gender race ethnic ethnicity birth birthday dob born city town village county region state country "
     "nationality native zone district borough marital education occupation job profession employer school "
     "workclass language family lat lon lng latitude longitude height weight"
 )
-_MONEY = _set("amount cost price fare fee total tip toll tolls charge balance payment distance duration")
+_MONEY = word_set("amount cost price fare fee total tip toll tolls charge balance payment distance duration")
 
-_IDENTITIES = (
-    r"[^@\s]+@[^@\s]+\.[^@\s]+",  # mail
-    r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}",  # UUID
-    r"\d{3}-\d{2}-\d{4}",  # social security number
-    r"\+\d[\d ()./-]{6,18}\d|\(?0\d{1,4}\)?[ /-]\d[\d /-]{4,14}",  # telephone
-    r"\d{1,3}(\.\d{1,3}){3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}",  # internet address
-    r"[A-Z]{2}\d{2}[0-9A-Z]{11,30}",  # IBAN
-    r"(\d{4}[ -]?){3}\d{1,7}",  # payment card
-    r"(?=.*\d)(?=.*[a-fA-F])[0-9a-fA-F]{16,128}",  # hash
-    r"https?://\S+",
-)
-_IDENTITY = re.compile("|".join(_IDENTITIES))
-
-_MOMENTS = _set(
+_MOMENTS = word_set(
     "at date day epoch moment time timestamp ts when datetime unix utc created updated modified changed seen "
     "joined registered registration logged expires expiry start started begin began end ended finished since "
     "until posted published sent received pickup dropoff departure arrival"
@@ -112,29 +88,14 @@ _OF_LISTS = {
 }
 
 
-_GLUED = re.compile(rf"({'|'.join(sorted(_PEOPLE | _RECORDS | _THINGS))})(id|{'|'.join(sorted(_NUMBERING))})")
-
-
-def words(name: str) -> list[str]:
-    """Return the lower-case words of a field's name: `patient.birthDate` has three, and `movieid` two."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", name))
-    found = [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
-    return [part for word in found for part in _unglued(word)]
-
-
-def _unglued(word: str) -> tuple[str, ...]:
-    glued = None if word in _POSTAL else _GLUED.fullmatch(word)
-    return (word,) if glued is None else glued.groups()
-
-
 def is_postal(name: str) -> bool:
     """Return whether a name is that of a postal code."""
-    return not _POSTAL.isdisjoint(words(name))
+    return not POSTAL.isdisjoint(words(name))
 
 
 def is_age(name: str) -> bool:
     """Return whether a name is that of somebody's age in years."""
-    return "age" in _last(name)
+    return "age" in last_words(name)
 
 
 def is_moment(name: str) -> bool:
@@ -144,13 +105,13 @@ def is_moment(name: str) -> bool:
 
 def is_personal(name: str) -> bool:
     """Return whether a name is that of a property by which people are described."""
-    return not (_PERSONAL | _POSTAL).isdisjoint(words(name))
+    return not (_PERSONAL | POSTAL).isdisjoint(words(name))
 
 
 def is_id(name: str) -> bool:
     """Return whether a name is that of a number which only tells people or things apart."""
-    own = _last(name)
-    return "id" in own or bool(own & (_PEOPLE | _THINGS) and own & _NUMBERING)
+    own = last_words(name)
+    return "id" in own or bool(own & (PEOPLE | THINGS) and own & NUMBERING)
 
 
 def is_amount(name: str) -> bool:
@@ -192,12 +153,12 @@ def _scalar_kind(name: str, values: Sequence[Value], records: int) -> FieldKind:
     named = is_moment(name)
     texts = [value for value in values if isinstance(value, str)]
     moments = _share([str(value) for value in _some(values)], lambda text: _is_moment(text, named)) > 0.8
-    alike = 0.0 if moments else _share(texts, _is_identity) * len(texts)
-    if _identifies(name, distinct, len(values)) or alike > 0.8 * len(values):
+    disguise = None if moments else disguised(name, values)
+    if _identifies(name, distinct, len(values)) or disguise is not None:
         return FieldKind.IDENTIFIER
-    if not _CONTACT.isdisjoint(_last(name)):
+    if not _CONTACT.isdisjoint(last_words(name)):
         return FieldKind.CONTACT
-    if _share(texts, _is_prose) > 0.2:
+    if _share(texts, is_prose) > PROSE:
         return FieldKind.TEXT
     if not moments and _counts_up(values):
         return FieldKind.IDENTIFIER
@@ -209,26 +170,28 @@ def _scalar_kind(name: str, values: Sequence[Value], records: int) -> FieldKind:
     return FieldKind.PLAIN
 
 
-def _last(name: str) -> set[str]:
-    """Return the words after the last dot: `patient.address.city` is a city."""
-    return set(words(name.rpartition(".")[2]))
+def disguised(name: str, values: Sequence[Value]) -> Resemblance | None:
+    """Return the identifier that values look like, unless they may as well be categories or places."""
+    different = list(dict.fromkeys(values))
+    found = resemblance(name, different[:: -(-len(different) // MOST_LOOKED_AT) or 1], few=True)
+    return None if found is None or (found.kind.is_category and not found.of_people) else found
 
 
 def _identifies(name: str, distinct: int, present: int) -> bool:
-    own = _last(name)
-    people = not _PEOPLE.isdisjoint(words(name))
+    own = last_words(name)
+    people = not PEOPLE.isdisjoint(words(name))
     many = distinct > _MANY or distinct > 0.3 * present
     if own & _IDENTIFYING or own in ({"id"}, {"rid"}):
         return True
     if "id" in own:
         return people or many
-    if own & _PEOPLE and own & _NUMBERING:
+    if own & PEOPLE and own & NUMBERING:
         return many
     if "name" in own:
-        return people or own == {"name"} or bool(own & _NAMING)
+        return people or own == {"name"} or bool(own & NAMING)
     if own & _CONTACT:
         return many
-    return len(own) == 1 and bool(own & _PEOPLE) and many
+    return len(own) == 1 and bool(own & PEOPLE) and many
 
 
 def _some(values: Sequence[Value]) -> Sequence[Value]:
@@ -240,10 +203,6 @@ def _share(texts: Sequence[str], test: Callable[[str], bool]) -> float:
     return sum(count for text, count in counts.items() if test(text)) / counts.total() if counts else 0.0
 
 
-def _is_identity(text: str) -> bool:
-    return _IDENTITY.fullmatch(text) is not None
-
-
 def _is_moment(text: str, named: bool) -> bool:
     """Return whether digits may tell a moment, by name or since 1970; so may a payment card."""
     if re.fullmatch(r"\d{9,16}(\.\d+)?", text) is None:
@@ -251,10 +210,6 @@ def _is_moment(text: str, named: bool) -> bool:
     if named and _PACKED.fullmatch(text):
         return True
     return any(is_epoch(float(text), form, named=named) for form in PER_SECOND)
-
-
-def _is_prose(text: str) -> bool:
-    return len(text) > 60 or text.count(" ") > 6
 
 
 def _is_number_or_day(text: str) -> bool:
@@ -277,20 +232,20 @@ def person_score(name: str, distinct: int, present: int) -> int:
     The kind of name counts more than repeats, and of two that are named alike the one with repeats wins: people
     come back. Many people have one first name, and of full names some are shared: they are the last resort.
     """
-    named, own = set(words(name)), _last(name)
+    named, own = set(words(name)), last_words(name)
     recurs = distinct < 0.95 * present
-    if own & (_NAMES | {"name"}):
-        whole = not own & (_NAMES - {"fullname"}) and not (own & _NAMING) - {"full"}
+    if own & (NAMES | {"name"}):
+        whole = not own & (NAMES - {"fullname"}) and not (own & NAMING) - {"full"}
         return 1 if whole or distinct >= 0.5 * present else 0
-    if named & _PEOPLE and named & _RECORDS - _NUMBERING:
+    if named & PEOPLE and named & RECORDS - NUMBERING:
         return 4 if recurs else 0  # `customer_order_id` numbers orders
-    if named & _PEOPLE:
-        return 20 + 2 * ("id" in named or bool(named & _NUMBERING)) + recurs
+    if named & PEOPLE:
+        return 20 + 2 * ("id" in named or bool(named & NUMBERING)) + recurs
     if named & _OF_PEOPLE:
         return 20 + recurs
     if named & _OWN:
         return STRONG + recurs
-    if named & (_RECORDS | _THINGS):
+    if named & (RECORDS | THINGS):
         return 0
     return 8 if recurs else 2
 

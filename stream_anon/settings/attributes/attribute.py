@@ -95,7 +95,7 @@ with others below the root."""
     accept_missing: bool = False
     """Of a published field: the operator knows that it may be absent from every record."""
     accept_linkable: bool = False
-    """Of a field that passes: the operator has weighed that its rare values can identify."""
+    """Of a field that passes: the operator has weighed that its values can identify, as rare ones do and names."""
 
 
 DOMAIN_SETTINGS: Mapping[str, type[DomainSettings]] = {

@@ -63,6 +63,27 @@ def test_incomes_that_nobody_else_has_are_not_released_unless_somebody_accepts_i
     assert "accepted risk: rare-values (1 windows)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_addresses_are_not_released_though_many_records_hold_each_unless_somebody_accepts_it(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writers = {**STAFF["attributes"], "MonthlyIncome": {"role": "insensitive", "type": "string"}}
+    policy = write_document(tmp_path, {"privacy": {"k": 10, "individual": "every-record"}, "attributes": writers})
+    records = [{**one, "MonthlyIncome": f"u{place % 20}@example.org"} for place, one in enumerate(staff())]
+    source, target = write_records(tmp_path / f"in{suffix}", records), tmp_path / f"out{suffix}"
+    proof = tmp_path / "certificates.jsonl"
+    command = ("anonymize", "-c", policy, source, target, "--certificates", proof)
+    assert run(monkeypatch, *command) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "disguised-identifier: attributes.MonthlyIncome: 100% of its different values look like e-mail" in told
+    assert "example.org" not in told
+    assert not target.exists()
+    assert run(monkeypatch, *command, "--accept-risk", "disguised-identifier") == 0
+    certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    accepted = [one["accepted"] for one in certificates if "asked" in one and "achieved" in one]
+    assert accepted == [["disguised-identifier"]]
+
+
 def test_a_field_that_never_comes_is_not_released_as_null(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -216,4 +237,5 @@ def test_a_condition_of_brokers_cannot_be_accepted_for_a_file(
     for method in ((), ("--method", "anatomy", "--option", "target=illness")):
         target = tmp_path / "out.jsonl"
         assert run(monkeypatch, "anonymize", "-c", policy, source, target, *method, "--accept-risk", "brokers") == 2
-        assert "can have no-record-fits, missing-field, rare-values, not brokers" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "can have no-record-fits, missing-field, rare-values, disguised-identifier, not brokers" in said

@@ -9,7 +9,8 @@ import yaml
 
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.propose.propose import propose
-from stream_anon.operations.propose.roles import FieldKind, is_id, kind_of, person_score, words
+from stream_anon.operations.propose.roles import FieldKind, is_id, kind_of, person_score
+from tests.support.identifiers import OF_PEOPLE
 from tests.support.proposals import Record, proposed, write_json
 
 FIRST = [f"Name{chr(65 + i)}" for i in range(26)]
@@ -91,8 +92,28 @@ def test_ids_of_few_things_are_categories_and_no_range(tmp_path: Path) -> None:
     assert attributes["department_id"]["values"] == ["10", "20", "70"]
 
 
-def test_words_of_a_name_are_found_in_any_spelling() -> None:
-    assert words("patient.birthDate") == ["patient", "birth", "date"]
-    assert words("PatientID") == ["patient", "id"]
-    assert words("movieid") == ["movie", "id"]
-    assert words("postcode") == ["postcode"]
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("name", "kind", "values"),
+    [each for each in OF_PEOPLE if each[0] in ("note", "contact", "pay_to", "car", "code")],
+)
+def test_an_identifier_in_disguise_is_proposed_as_one_and_says_why(
+    name: str, kind: str, values: list[object], suffix: str, tmp_path: Path
+) -> None:
+    records = [{"person_id": i, "sex": "FM"[i % 2], name: values[i % len(values)]} for i in range(600)]
+    text, attributes = proposed(tmp_path, records, suffix)
+    assert attributes[name] == {"role": "identifier"}
+    lines = text.splitlines()
+    reason = lines[lines.index(f"  {name}: {{role: identifier}}") - 1]
+    assert reason.startswith(f"  # 100% of its different values look like {kind} (")
+    assert reason.endswith(" in HIPAA's list)")
+    assert not [value for value in values if str(value) in text]
+
+
+def test_categories_and_places_are_proposed_as_before(tmp_path: Path) -> None:
+    records = [
+        {"person_id": i, "name_of_zone": f"Upper {'ABCDEFGHIJKLMNO'[i % 15]}", "lat": 52 + i % 30 / 1000}
+        for i in range(600)
+    ]
+    _, attributes = proposed(tmp_path, records)
+    assert {attributes[name]["role"] for name in ("name_of_zone", "lat")} == {"quasi-identifier"}
