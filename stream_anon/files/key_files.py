@@ -1,4 +1,4 @@
-"""The key that draws of files follow from: where it lies, and how it is made, once."""
+"""Keys in files: where that of draws lies, and how a key is made, once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ def key_beside(policy: Path) -> Path:
     return policy.with_name(policy.name + SUFFIX)
 
 
-def make_key(file: Path) -> bool:
+def make_key(file: Path, secret: bytes | None = None) -> bool:
     """Write a new key that only its owner may read, unless the file exists; return whether it was written.
+
+    Without a `secret` one is drawn.
 
     The file appears whole or not at all, whoever else makes it at the same time.
 
@@ -31,7 +33,7 @@ def make_key(file: Path) -> bool:
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
         with private_file(part) as opened:
-            opened.write(secrets.token_hex(32).encode() + b"\n")
+            opened.write(secret or secrets.token_hex(32).encode() + b"\n")
         os.link(part, file)
     except FileExistsError:
         return False
