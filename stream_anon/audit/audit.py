@@ -40,7 +40,7 @@ _MOST_HELD = 200_000  # records whose policy is not known yet; further ones are 
 TopicTest = Callable[[str], bool]
 
 
-class _Part(NamedTuple):
+class _ReadPart(NamedTuple):
     """A part of a certificate, and who signed it; None where that is not known."""
 
     read: Certificate
@@ -94,7 +94,7 @@ class Audit:
         self._removed = Removed()
         self._open: dict[str, WindowRecords] = {}
         self._held = 0
-        self._parts: dict[str, dict[int, _Part]] = {}
+        self._parts: dict[str, dict[int, _ReadPart]] = {}
         self._undecided: dict[str, Certificate] = {}  # whole certificates whose policy document has not come
         self._waiting: dict[str, tuple[Certificate, Judge]] = {}  # those whose records are not all there
         self._certified: dict[str, bool] = {}  # whether they are signed
@@ -222,7 +222,7 @@ class Audit:
             before = self._certified.get(read.batch, False) if done else held[read.part].signer is not None
             self._findings.add(Kind.REPLAYED if before and signer else Kind.BATCH_TWICE, read.batch)
         else:
-            held[read.part] = _Part(read, text, signer)
+            held[read.part] = _ReadPart(read, text, signer)
             if len(held) == read.parts:
                 self._join(read.batch, partition)
         return read
