@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from math import inf, isinf
+from math import inf
 from typing import Any, NamedTuple
 
 from stream_anon.audit.chain import Chain
@@ -229,8 +229,8 @@ class Audit:
 
     def _is_new(self, timestamp: int | None) -> bool:
         """Return whether a policy document came within the stretch: before, there may have been no key."""
-        stretch = self._stretch
-        return stretch.batch is None and (isinf(stretch.since) or (timestamp or 0) / 1000 >= stretch.since)
+        sent = -inf if timestamp is None else timestamp / 1000
+        return self._stretch.batch is None and sent >= self._stretch.since
 
     def at_rest(self, horizon: Horizon | None = None) -> bool:
         """Return whether every window that was begun is complete, and all certificates join.

@@ -11,7 +11,7 @@ import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
-from stream_anon.audit.scope import AuditScope
+from stream_anon.audit.scope import CHECKED, SIGNED, TRUSTED, UNCHECKED, AuditScope
 from stream_anon.audit.verdict import Kind, Signer, Verdict, Violation
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
@@ -53,15 +53,14 @@ def test_what_is_signed_is_clean_and_it_is_told_who_signed(story: Story) -> None
     assert verdict.counts.signed == verdict.counts.windows == 3
     assert verdict.counts.parts == 4
     assert verdict.signers == (Signer(ONE.name, CLOSED, CLOSED, 3),)
-    assert "signed by one of the public keys" in verdict.checked[-1]
+    assert (verdict.checked, verdict.trusted) == ((*CHECKED, SIGNED), TRUSTED)
 
 
 def test_without_public_keys_signatures_change_nothing_but_what_is_taken_on_trust(story: Story) -> None:
     verdict, bare = _verdict(story, _lines(story), None), _verdict(story, _lines(story)[::2], None)
     assert verdict.violations == bare.violations == ()
-    assert (verdict.counts, verdict.signers, verdict.checked) == (bare.counts, (), bare.checked)
-    assert verdict.trusted[:-1] == bare.trusted
-    assert verdict.trusted[-1].startswith("who wrote the certificates of 3 windows")
+    assert (verdict.counts, verdict.signers, verdict.checked) == (bare.counts, (), CHECKED)
+    assert (verdict.trusted, bare.trusted) == ((*TRUSTED, UNCHECKED.format(3)), TRUSTED)
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -208,16 +207,20 @@ def test_a_policy_document_may_stand_there_again(story: Story) -> None:
 # Several parts ---------------------------------------------------------------------------------------------------
 
 
-def _in_parts(signers: Sequence[Any]) -> Verdict:
-    policy = ward_policy()
-    release = release_of(policy, [ward_people(4), ward_people(4, first=9, age=60, illness="stroke")])
-    whole = certificate_parts(release, policy, frame_of(release))
-    parts = certificate_parts(release, policy, frame_of(release), len(whole[0]) - 200)
-    assert len(parts) == len(signers) == 3
-    audit = Audit(policy, public_keys=KEYS)
+POLICY = ward_policy()
+RELEASE = release_of(POLICY, [ward_people(4), ward_people(4, first=9, age=60, illness="stroke")])
+
+
+def _parts() -> Lines:
+    (whole,) = certificate_parts(RELEASE, POLICY, frame_of(RELEASE))
+    return certificate_parts(RELEASE, POLICY, frame_of(RELEASE), len(whole) - 200)
+
+
+def _in_parts(signers: Sequence[Any], parts: Lines, keys: PublicKeys | None = KEYS) -> Verdict:
+    audit = Audit(POLICY, public_keys=keys)
     for part, signer in zip(parts, signers, strict=True):
         audit.add_part(part, None, None if signer is None else signer.sign(part))
-    for record in released_records(release, policy):
+    for record in released_records(RELEASE, POLICY):
         audit.add_record(_batch(1), record)
     return audit.finish()
 
@@ -234,9 +237,42 @@ def _in_parts(signers: Sequence[Any]) -> Verdict:
 def test_all_parts_of_a_certificate_are_signed_by_one_key(
     signers: Sequence[Any], expected: set[Kind], signed: int
 ) -> None:
-    verdict = _in_parts(signers)
+    verdict = _in_parts(signers, _parts())
     assert kinds(verdict) == expected
     assert verdict.counts.signed == signed
+
+
+def test_a_window_of_several_parts_is_one_that_nobody_checked() -> None:
+    assert _in_parts([ONE] * 3, _parts(), None).trusted == (*TRUSTED, UNCHECKED.format(1))
+
+
+@pytest.mark.parametrize(
+    ("signers", "expected"),
+    [
+        ((ONE, ONE, ONE, ONE), {Kind.REPLAYED}),
+        ((STRANGER, ONE, ONE, ONE), {Kind.UNKNOWN_SIGNER, Kind.BATCH_TWICE}),
+        ((ONE, STRANGER, ONE, ONE), {Kind.UNKNOWN_SIGNER, Kind.BATCH_TWICE}),
+    ],
+)
+def test_a_part_may_be_replayed_before_the_others_come(signers: Sequence[Any], expected: set[Kind]) -> None:
+    first, second, third = _parts()
+    assert kinds(_in_parts(signers, [first, first, second, third])) == expected
+
+
+def test_of_parts_that_disagree_none_was_replayed() -> None:
+    first, second, third = _parts()
+    second = second.replace(b'"software":"', b'"software":"other ')
+    verdict = _in_parts([ONE] * 4, [first, second, third, third])
+    assert {Kind.PARTS_DISAGREE, Kind.BATCH_TWICE} <= kinds(verdict)
+    assert Kind.REPLAYED not in kinds(verdict)
+
+
+def test_what_a_later_release_made_is_not_called_unsigned(story: Story) -> None:
+    (document,) = PolicyDocument.of(story.policy).parts()
+    for part in (document.replace(b'"schema":1', b'"schema":2'), story.parts()[0].replace(b"2", b"3", 1)):
+        audit = Audit(story.policy, public_keys=KEYS)
+        audit.add_part(part)
+        assert kinds(audit.finish()) == {Kind.LATER_VERSION}
 
 
 # A stretch -------------------------------------------------------------------------------------------------------
@@ -267,3 +303,10 @@ def test_what_is_older_than_the_key_may_be_unsigned(
     verdict = audit.finish()
     assert kinds(verdict) <= {Kind.UNSIGNED}
     assert {one.batch for one in verdict.violations} == expected
+
+
+def test_a_signed_window_that_is_left_out_is_not_among_those_that_nobody_checked(story: Story) -> None:
+    audit = Audit(story.policy, stretch=AuditScope(batch=_batch(2)))
+    for part in story.parts():
+        audit.add_part(part, None, ONE.sign(part))
+    assert audit.finish().trusted == (*TRUSTED, UNCHECKED.format(1))
