@@ -13,6 +13,7 @@ from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.scope import CHECKED, SIGNED, TRUSTED, UNCHECKED, AuditScope
 from stream_anon.audit.verdict import Kind, Signer, Verdict, Violation
+from stream_anon.privacy.certificate import certificate_digest
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.signing.public_keys import PublicKeys
@@ -240,6 +241,15 @@ def test_all_parts_of_a_certificate_are_signed_by_one_key(
     verdict = _in_parts(signers, _parts())
     assert kinds(verdict) == expected
     assert verdict.counts.signed == signed
+
+
+def test_parts_may_come_in_any_order_and_what_follows_them_is_joined() -> None:
+    parts = _parts()
+    empty = release_of(POLICY, [])
+    frame = frame_of(empty, 2, certificate_digest(parts))
+    (following,) = certificate_parts(empty, POLICY, frame)
+    for order in permutations(parts):
+        assert Kind.UNKNOWN_PREVIOUS not in kinds(_in_parts([ONE] * 4, [*order, following]))
 
 
 def test_a_window_of_several_parts_is_one_that_nobody_checked() -> None:

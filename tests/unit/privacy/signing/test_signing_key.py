@@ -79,6 +79,16 @@ def test_what_is_no_signature_is_refused_without_its_content(change: dict[str, o
         read_signature(json.dumps(told | change).encode())
 
 
+@given(
+    st.one_of(st.binary(max_size=300), st.binary(max_size=3).map(lambda some: KEY.sign(b"x").replace(b"s", some)))
+)
+def test_any_bytes_are_a_signature_or_refused(text: bytes) -> None:
+    try:
+        assert read_signature(text).key.startswith("sha256:")
+    except CertificateError:
+        assert text != KEY.sign(b"x")
+
+
 def test_a_text_that_is_too_long_is_no_signature() -> None:
     longest = KEY.sign(b"x").ljust(SIGNATURE_BYTES - 1)
     assert read_signature(longest).key == KEY.name
@@ -132,6 +142,16 @@ def test_what_is_no_private_key_is_refused_without_its_content(name: str) -> Non
 def test_what_is_no_public_key_is_refused_without_its_content(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"^holds something else than public keys of Ed25519 in PEM$"):
         PublicKeys([KEY.public, text])
+
+
+@given(st.integers(0, 200), st.binary(max_size=3))
+def test_a_key_that_was_damaged_in_any_way_is_refused_or_another_key(place: int, some: bytes) -> None:
+    for read, text in ((SigningKey, SECRET), (lambda public: PublicKeys([public]), KEY.public)):
+        damaged = text[:place] + some + text[place + len(some) + 1 :]
+        try:
+            read(damaged)
+        except ValueError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - what it may say is in the tests above
 
 
 def test_a_public_key_of_another_curve_is_refused_also_beside_a_right_one() -> None:
