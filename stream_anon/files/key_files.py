@@ -1,4 +1,4 @@
-"""Keys in files: where that of draws lies, and how a key is made, once."""
+"""The key that draws of files follow from: where it lies, and how it is made, once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ def key_beside(policy: Path) -> Path:
     return policy.with_name(policy.name + SUFFIX)
 
 
-def make_key(file: Path, secret: bytes | None = None) -> bool:
-    """Write a new key that only its owner may read, unless the file exists; return whether it was written.
-
-    Without a `secret` one is drawn.
+def make_key(file: Path, secret: str | None = None) -> bool:
+    """Write a key that only its owner may read, unless the file exists; return whether it was written.
 
     The file appears whole or not at all, whoever else makes it at the same time.
+
+    Parameters
+    ----------
+    secret
+        What the key follows from; a new one without it.
 
     Raises
     ------
@@ -33,7 +36,7 @@ def make_key(file: Path, secret: bytes | None = None) -> bool:
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
         with private_file(part) as opened:
-            opened.write(secret or secrets.token_hex(32).encode() + b"\n")
+            opened.write((secret or secrets.token_hex(32)).encode() + b"\n")
         os.link(part, file)
     except FileExistsError:
         return False

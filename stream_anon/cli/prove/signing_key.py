@@ -32,7 +32,7 @@ def signing_key(file: Path, *, new: bool) -> int:
 
 def _make(file: Path) -> None:
     try:
-        if make_key(file, SigningKey.drawn()):
+        if make_key(file, SigningKey.drawn().decode().strip()):
             typer.echo(f"stream-anon: made {file}: keep it, and keep it secret", err=True)
             return
     except OSError as error:
