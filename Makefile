@@ -80,10 +80,10 @@ docs: $(VENV)/.docs ## the site in build/site from docs/: a broken link or a pag
 
 lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/pip.in -o requirements/pip.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf -o requirements/runtime.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf --extra benchmarks --extra dev -o requirements/dev.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf -c requirements/runtime.txt -o requirements/service.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf --extra msk -c requirements/service.txt -c requirements/dev.txt -o requirements/msk.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf --extra sign -o requirements/runtime.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra demo --extra build --extra protobuf --extra sign --extra benchmarks --extra dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf --extra sign -c requirements/runtime.txt -o requirements/service.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml --extra protobuf --extra sign --extra msk -c requirements/service.txt -c requirements/dev.txt -o requirements/msk.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/image.in -c requirements/runtime.txt -o requirements/image.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements/docs.in -c requirements/dev.txt -o requirements/docs.txt
 

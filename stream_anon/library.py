@@ -21,6 +21,8 @@ from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata import policy as _policy
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Codec
+from stream_anon.privacy.signing.signature import with_signatures
+from stream_anon.privacy.signing.signing_key import SigningKey
 from stream_anon.settings.policy_file import load_policy
 
 __all__ = ["Anonymizer", "AnonymousRelease", "Policy", "Reject", "anonymize_frame"]
@@ -70,9 +72,14 @@ class AnonymousRelease:
         Records of the same stretch of input that did not fit the policy.
     certificate
         What the window promises, for `stream-anon audit`; not for readers of the records.
+    proof
+        The lines of a file that `stream-anon audit --certificates` reads: the certificate with its signatures, if
+        there is a key. Those of a first release begin with the policy document.
     """
 
-    def __init__(self, certified: CertifiedRelease, policy: _policy.Policy, codec: Codec) -> None:
+    def __init__(
+        self, certified: CertifiedRelease, policy: _policy.Policy, codec: Codec, proof: list[bytes]
+    ) -> None:
         self._release = certified.release
         self._policy = policy
         self._codec = codec
@@ -82,6 +89,7 @@ class AnonymousRelease:
         self.rejected = [
             Reject(number, *fault) for number, fault in zip(rejects.offsets.tolist(), faults, strict=True)
         ]
+        self.proof = proof
         self.certificate: list[dict[str, Any]] = [msgspec.json.decode(part) for part in certified.certificate]
 
     def __len__(self) -> int:
@@ -127,6 +135,8 @@ class Anonymizer:
         Names of conditions that would forbid a release, such as `rare-values`; certificates name them.
     draws_key
         A secret of 16 bytes or more, to be kept; see `anonymize_frame`.
+    signing_key
+        A private key of Ed25519, PEM: certificates are signed by it. It needs the extra `sign`.
 
     Notes
     -----
@@ -141,13 +151,20 @@ class Anonymizer:
     """
 
     def __init__(
-        self, policy: _policy.Policy, *, accept_risks: Collection[str] = (), draws_key: bytes | None = None
+        self,
+        policy: _policy.Policy,
+        *,
+        accept_risks: Collection[str] = (),
+        draws_key: bytes | None = None,
+        signing_key: bytes | None = None,
     ) -> None:
         _policy.require_policy(policy)
         self._policy = policy
         self._codec = codec_of(policy)
         self._incoming = Incoming(policy)
         self._anonymization = Anonymization(policy, accept_risks=conditions_of(accept_risks), key=key_of(draws_key))
+        self._sign = None if signing_key is None else SigningKey(signing_key).sign
+        self._document = self._anonymization.document.parts()  # until the first release brings it
         self._unfinished = False  # whether an iterator of `add` was given and not read to its end
 
     def add(self, records: Iterable[Mapping[str, Any] | bytes] | Any) -> Iterator[AnonymousRelease]:
@@ -210,7 +227,9 @@ class Anonymizer:
         for certified in releases:
             if certified.release.released:
                 self._anonymization.raise_if_forbidden(OF_CALL)
-            yield AnonymousRelease(certified, self._policy, self._codec)
+            proof = with_signatures([*self._document, *certified.certificate], self._sign)
+            self._document = []
+            yield AnonymousRelease(certified, self._policy, self._codec, proof)
 
     def _refuse_unfinished(self) -> None:
         if self._unfinished:

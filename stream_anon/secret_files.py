@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from stream_anon.errors import SettingsError
-from stream_anon.secret_key import SecretKey
 
-_K = TypeVar("_K", bound=SecretKey)
+
+class MadeOfSecret(Protocol):
+    """A key that a secret makes, or refuses by a ValueError that holds nothing of it; `setting` names its file."""
+
+    setting: ClassVar[str]
+
+    def __init__(self, secret: bytes) -> None: ...
+
+
+_K = TypeVar("_K", bound=MadeOfSecret)
 MOST_SECRET = 64 * 1024
 """Bytes of a secret's file."""
 
@@ -43,7 +51,7 @@ def read_key(kind: type[_K], file: Path) -> _K:
     Raises
     ------
     SettingsError
-        If it cannot be read, is no text, or is too short. The message holds nothing of it.
+        If it cannot be read, is no text, or the key refuses it. The message holds nothing of it.
     """
     try:
         return kind((secret_of(None, file) or "").encode())

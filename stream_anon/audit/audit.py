@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from stream_anon.audit.chain import Chain
 from stream_anon.audit.collected_violations import CollectedViolations
@@ -21,20 +21,31 @@ from stream_anon.audit.input_ranges import Ranges
 from stream_anon.audit.judges import Judge, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.released_records import Decoded
-from stream_anon.audit.scope import AuditScope, Horizon
+from stream_anon.audit.scope import CHECKED, SIGNED, TRUSTED, UNCHECKED, AuditScope, Horizon, Removed
+from stream_anon.audit.signing.signatures import SignatureAudit
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import CHECKED, TRUSTED, AuditCounts, Kind, Removed, Verdict
+from stream_anon.audit.verdict import AuditCounts, Kind, Verdict
 from stream_anon.audit.windows import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import BATCH_PATTERN, Certificate, certificate_digest, join_parts, read_part
 from stream_anon.privacy.policy_document import read_document_part
+from stream_anon.privacy.signing.public_keys import PublicKeys
+from stream_anon.privacy.signing.signature import signed_parts
 
 FILE_TOPIC = "input"  # what certificates of files call their input
 UNCOUNTED = "how many of the people who fit a class are in it, in {:,} windows whose population is not at hand"
 _MOST_HELD = 200_000  # records whose policy is not known yet; further ones are read under the given policy
 
 TopicTest = Callable[[str], bool]
+
+
+class _ReadPart(NamedTuple):
+    """A part of a certificate, and who signed it; None where that is not known."""
+
+    read: Certificate
+    text: bytes
+    signer: str | None
 
 
 class Audit:
@@ -55,6 +66,8 @@ class Audit:
         Which windows are judged.
     digests
         What contents are compared with digests by, besides the key of the policy.
+    public_keys
+        Those that certificates may be signed by; None where signatures are not checked.
     """
 
     def __init__(
@@ -65,9 +78,11 @@ class Audit:
         reads: TopicTest | None = None,
         stretch: AuditScope | None = None,
         digests: DigestMeans | None = None,
+        public_keys: PublicKeys | None = None,
     ) -> None:
         digests = digests or DigestMeans()
         self._findings = CollectedViolations()
+        self._signatures = SignatureAudit(public_keys, self._findings)
         self._judges = Judges(policy, self._findings, promises, digests.keys)
         self._lines = digests.lines
         self._uncompared = Counter[Uncompared]()
@@ -79,10 +94,10 @@ class Audit:
         self._removed = Removed()
         self._open: dict[str, WindowRecords] = {}
         self._held = 0
-        self._parts: dict[str, dict[int, tuple[Certificate, bytes]]] = {}
+        self._parts: dict[str, dict[int, _ReadPart]] = {}
         self._undecided: dict[str, Certificate] = {}  # whole certificates whose policy document has not come
         self._waiting: dict[str, tuple[Certificate, Judge]] = {}  # those whose records are not all there
-        self._certified: set[str] = set()
+        self._certified: dict[str, bool] = {}  # whether they are signed
         self._broken: set[str] = set()  # batches whose parts do not make a certificate
         self._settled: dict[str, Judge] = {}
         self._left_out: set[str] = set()
@@ -167,32 +182,55 @@ class Audit:
         self._findings.add(Kind.NO_CERTIFICATE)
         self._judges.given.records.add(WindowRecords(), None, record)
 
-    def add_part(self, part: bytes | None, batch: str | None = None) -> Certificate | None:
+    def add_part(
+        self,
+        part: bytes | None,
+        batch: str | None = None,
+        signature: bytes | None = None,
+        partition: int = 0,
+        timestamp: int | None = None,
+    ) -> Certificate | None:
         """Take one part of a certificate or of a policy document; return the former if it is one.
 
         Parameters
         ----------
         batch
             Its header, where it has one.
+        signature
+            What stands beside it as its signature, if anything.
+        partition
+            Where it stands; parts of one partition come in their order.
+        timestamp
+            Milliseconds; None where it has none of its own.
         """
         self._seen["parts"] += 1
         text = part or b""
         try:
             read = read_part(text)
         except CertificateError as error:
-            self._add_document(text, batch, error)
+            if self._add_document(text, batch, error) and self._is_new(timestamp):
+                self._signatures.signer(text, signature, None)
             return None
         if batch is not None and batch != read.batch:
             self._findings.add(Kind.WRONG_BATCH, read.batch)
+        judged = self._stretch.holds(read.batch, seconds_of(read.closed))
+        signer = self._signatures.signer(text, signature, read.batch) if judged else None
+        self._signatures.unchecked += judged and signature is not None and read.part == 1
         done = read.batch in self._certified or read.batch in self._broken
         held = {} if done else self._parts.setdefault(read.batch, {})
         if done or read.part in held:
-            self._findings.add(Kind.BATCH_TWICE, read.batch)
+            before = self._certified.get(read.batch, False) if done else held[read.part].signer is not None
+            self._findings.add(Kind.REPLAYED if before and signer else Kind.BATCH_TWICE, read.batch)
         else:
-            held[read.part] = (read, text)
+            held[read.part] = _ReadPart(read, text, signer)
             if len(held) == read.parts:
-                self._join(read.batch)
+                self._join(read.batch, partition)
         return read
+
+    def _is_new(self, timestamp: int | None) -> bool:
+        """Return whether a policy document came within the stretch: before, there may have been no key."""
+        sent = -inf if timestamp is None else timestamp / 1000
+        return self._stretch.batch is None and sent >= self._stretch.since
 
     def at_rest(self, horizon: Horizon | None = None) -> bool:
         """Return whether every window that was begun is complete, and all certificates join.
@@ -203,7 +241,7 @@ class Audit:
         horizon = horizon or Horizon()
         certificates = max(horizon.certificates, self._stretch.since)
         waiting = (certificate for certificate, _ in self._waiting.values())
-        parts = (next(iter(held.values()))[0] for held in self._parts.values())
+        parts = (next(iter(held.values())).read for held in self._parts.values())
         if any(seconds_of(one.closed) > horizon.records for one in waiting):
             return False
         if any(seconds_of(one.closed) > certificates for one in (*parts, *self._undecided.values())):
@@ -234,7 +272,7 @@ class Audit:
                 self._findings.add(Kind.MISSING_POLICY, batch)
             self._decide(certificate, self._judges.stand_in(certificate))
         for batch, held in self._parts.items():
-            some, _ = next(iter(held.values()))
+            some = next(iter(held.values())).read
             if self._stretch.batch in (None, batch) and seconds_of(some.closed) > certificates:
                 self._findings.add(Kind.MISSING_PART, batch)
         for batch in list(self._waiting):
@@ -249,9 +287,11 @@ class Audit:
         return Verdict(
             violations=self._findings.listed(),
             more=self._findings.more,
-            counts=AuditCounts(partitions=partitions, lost=self._ranges.lost, **self._seen),
-            checked=CHECKED,
-            trusted=TRUSTED + ((UNCOUNTED.format(self._uncounted),) if self._uncounted else ()),
+            counts=AuditCounts(
+                partitions=partitions, lost=self._ranges.lost, signed=self._signatures.signed, **self._seen
+            ),
+            checked=CHECKED + ((SIGNED,) if self._signatures.checks else ()),
+            trusted=TRUSTED + self._uncounted_and_unchecked(),
             kinds=self._findings.totals(),
             uncompared={reason: self._uncompared[reason] for reason in Uncompared if self._uncompared[reason]},
             disclosed=self._findings.disclosed,
@@ -261,13 +301,21 @@ class Audit:
             removed=self._removed,
             pending=pending,
             lives=tuple(life for life in self._ranges.lives() if self._knows(life.topic)),
+            signers=self._signatures.signers,
         )
 
-    def _add_document(self, part: bytes, batch: str | None, error: CertificateError) -> None:
+    def _uncounted_and_unchecked(self) -> tuple[str, ...]:
+        """Return what is taken on trust because something that would tell is not at hand."""
+        unchecked = 0 if self._signatures.checks else self._signatures.unchecked
+        told = ((UNCOUNTED, self._uncounted), (UNCHECKED, unchecked))
+        return tuple(text.format(windows) for text, windows in told if windows)
+
+    def _add_document(self, part: bytes, batch: str | None, error: CertificateError) -> bool:
+        """Take a part that is of no certificate; return whether it is of a policy document."""
         known = batch if batch is not None and re.fullmatch(BATCH_PATTERN, batch) else None
         if isinstance(error, LaterVersionError):
             self._findings.add(Kind.LATER_VERSION, known)
-            return
+            return False
         try:
             read = read_document_part(part)
         except LaterVersionError:
@@ -280,18 +328,25 @@ class Audit:
                     judge = self._judges.of(certificate)
                     if judge is not None:
                         self._decide(certificate, judge)
+            return True
+        return False
 
-    def _join(self, batch: str) -> None:
+    def _join(self, batch: str, partition: int) -> None:
         parts = [held for _, held in sorted(self._parts.pop(batch).items())]
         try:
-            certificate = join_parts([read for read, _ in parts])
+            certificate = join_parts([part.read for part in parts])
         except CertificateError:
             self._findings.add(Kind.PARTS_DISAGREE, batch)
             self._broken.add(batch)
             return
-        self._chain.add(certificate, certificate_digest([part for _, part in parts]))
+        signers = {part.signer for part in parts}
+        if len(signers - {None}) > 1:
+            self._findings.add(Kind.SIGNER_CHANGED, batch)
+        signer = signers.pop() if len(signers) == 1 else None
+        self._signatures.add_window(signer, certificate.closed)
+        self._chain.add(certificate, certificate_digest([part.text for part in parts]), signer, partition)
         self._ranges.add(certificate)
-        self._certified.add(batch)
+        self._certified[batch] = signer is not None
         if not self._stretch.holds(batch, seconds_of(certificate.closed)):
             self._left_out.add(batch)
             self._let_go(self._open.pop(batch, WindowRecords()))
@@ -378,7 +433,7 @@ class Audit:
         judge.records.count_alone(window, batch)
 
 
-def audit_in_order(
+def audit_in_order(  # noqa: PLR0913 - what files hold, and what the audit takes
     policy: Policy,
     parts: Iterable[bytes],
     records: Iterable[Any],
@@ -387,6 +442,7 @@ def audit_in_order(
     reads: TopicTest | None = None,
     stretch: AuditScope | None = None,
     digests: DigestMeans | None = None,
+    public_keys: PublicKeys | None = None,
 ) -> Verdict:
     """Return the verdict on files: the records of each certificate follow those of the one before.
 
@@ -397,18 +453,19 @@ def audit_in_order(
     policy
         The policy that is in force now.
     parts
-        Parts of policy documents and of certificates, in the order of their windows.
+        Parts of policy documents and of certificates, in the order of their windows, each with its signature behind
+        it if it is signed.
     records
         Released records; decoded ones, None for one that is no object, unless `series` says otherwise.
     series
         Makes a series of some of them.
-    reads, stretch, digests
+    reads, stretch, digests, public_keys
         See `Audit`.
     """
-    audit = Audit(policy, reads=reads, stretch=stretch, digests=digests)
+    audit = Audit(policy, reads=reads, stretch=stretch, digests=digests, public_keys=public_keys)
     waiting = iter(records)
-    for part in parts:
-        read = audit.add_part(part)
+    for part, signature in signed_parts(parts):
+        read = audit.add_part(part, signature=signature)
         if read is not None and read.part == read.parts:
             left = read.released
             while left > 0 and (some := list(islice(waiting, min(left, MOST)))):

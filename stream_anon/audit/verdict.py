@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from stream_anon.audit.digests.comparing import Uncompared
+from stream_anon.audit.scope import Removed
 from stream_anon.microdata.diversity import Disclosure
 
 
@@ -56,6 +57,13 @@ class Kind(StrEnum):
     LIVES_MIXED = "names another id of its input topic while windows of the one before still closed"
     UNKNOWN_PREVIOUS = "the certificate before it is not among these"
     PREVIOUS_TWICE = "two certificates follow the same one"
+    # Signatures, where public keys were given
+    UNSIGNED = "has no signature"
+    FORGED = "its signature is not of what it says: somebody changed it, or signed in another's name"
+    UNKNOWN_SIGNER = "is signed by a key that was not given"
+    SIGNER_CHANGED = "is signed by another key than the certificate before it"
+    REPLAYED = "a signed part stands there a second time"
+    REORDERED = "stands before the certificate that it follows"
     # Records
     UNREADABLE = "offsets of a topic hold what nobody can read"
     NO_BATCH = "records name no batch"
@@ -111,7 +119,8 @@ class AuditCounts:
     """How much was looked at.
 
     `on_trust` are windows whose policy is not known, `recounted` those whose records were compared with digests.
-    `lost` are the offsets of the input that nobody could read, as certificates say.
+    `lost` are the offsets of the input that nobody could read, as certificates say. `signed` are windows whose
+    signatures hold.
     """
 
     windows: int = 0
@@ -122,27 +131,7 @@ class AuditCounts:
     records: int = 0
     recounted: int = 0
     lost: int = 0
-
-
-@dataclass(slots=True)
-class Removed:
-    """What is no longer there and is excused, because it is before the horizon or before `--since`.
-
-    Parameters
-    ----------
-    windows, records
-        Windows with a certificate of which released records are gone, and how many these are.
-    uncertified
-        Records whose certificate is gone.
-    gaps, chains
-        Places where input ranges, or a worker's chain of certificates, begin after something that is gone.
-    """
-
-    windows: int = 0
-    records: int = 0
-    uncertified: int = 0
-    gaps: int = 0
-    chains: int = 0
+    signed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +176,27 @@ class Life:
         first = min((self.first, self.batch), (other.first, other.batch))
         windows = self.windows + other.windows
         return Life(self.topic, self.topic_id, first[0], max(self.last, other.last), windows, first[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A key, by the name of its public key, and the windows that it signed.
+
+    Parameters
+    ----------
+    first, last
+        When the first and the last of these windows closed, as certificates write it.
+    """
+
+    key: str
+    first: str
+    last: str
+    windows: int
+
+    def joined(self, other: Signer) -> Signer:
+        """Return these windows with others of the same key."""
+        windows = self.windows + other.windows
+        return Signer(self.key, min(self.first, other.first), max(self.last, other.last), windows)
 
 
 @dataclass(frozen=True)
@@ -253,6 +263,8 @@ class Verdict:
         violation: only criteria that a policy asks for can be violated.
     least
         Least number of individuals in a class of all windows, as certificates say; None without a class.
+    signers
+        Who signed windows, by when they did so first; nobody where no public keys were given.
     """
 
     violations: tuple[Violation, ...]
@@ -269,32 +281,9 @@ class Verdict:
     lives: tuple[Life, ...] = ()
     disclosed: Mapping[str, Disclosure] = field(default_factory=dict)
     least: int | None = None
+    signers: tuple[Signer, ...] = ()
 
     @property
     def clean(self) -> bool:
         """Return whether nothing is wrong."""
         return not self.violations and not self.more
-
-
-CHECKED = (
-    "every class: records of one window with one published tuple, at least k if asked, certified with its count",
-    "every shield: records of one window that are published alike by its attributes counted again",
-    "every value: one that the policy's hierarchies, ranges and sets can publish",
-    "every record: all published fields, no undeclared or identifying one, passing fields of their type",
-    "every class with a digest: all that is published of its records hashed again, where the key is at hand",
-    "every schema that a record names or stands beside: that of its policy, but for comments where it is named",
-    "every window: all criteria on sensitive values counted again over its records",
-    "every window: NCP and GCP computed again from what is published",
-    "every window: levels of what is published, and what becomes of it where too many records are suppressed",
-    "every certificate: all parts, sums, criteria of its own policy, least individuals",
-    "all certificates: input ranges join without gap or overlap, each follows a known one, batch ids are unique",
-)
-TRUSTED = (
-    "the number of individuals in each class and of each shield, max_share of it, and criteria by person",
-    "that the values are true generalizations of what came in",
-    "the engine and the terms of each certificate: which texts are missing values, and how windows are limited",
-    "the numbers of suppressed, rejected and ignored records, and that those were published nowhere else",
-    "that nothing could be read of the input where a certificate calls it lost",
-    "that nothing was released before the first offset or after the last one certified",
-    "that an input topic was created anew where certificates name another id of it",
-)

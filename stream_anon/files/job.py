@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from stream_anon.judging.sample_study import sampled_by
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.signing.signature import Sign, with_signatures
 from stream_anon.recoding.recoders.recoder import Holder
 
 Progress = Callable[[int], None]
@@ -58,6 +59,8 @@ class FileJob:
         Whether windows close by count, as in a stream; see `anonymization_of`.
     anonymization
         What makes the releases, instead of what follows from policy, holder, key and `by_arrival`.
+    sign
+        Signs each line of the certificates; its signature is the next line.
     """
 
     policy: Policy
@@ -72,6 +75,7 @@ class FileJob:
     key: DrawsKey | None = None
     by_arrival: bool = False
     anonymization: Anonymization | None = None
+    sign: Sign | None = None
 
     def __post_init__(self) -> None:
         names = [name for name in (self.source, self.target) if isinstance(name, str) and name != STANDARD]
@@ -149,15 +153,13 @@ class FileJob:
             anonymization = self._anonymization(policy)
             with closing(open_writer(output, form, policy, codec.encode, reader.delimiter)) as writer:
                 told = RejectsWriter(rejects.file, names) if rejects else None
-                if proof is not None:
-                    proof.file.writelines(part + b"\n" for part in anonymization.document.parts())
+                self._prove(proof, anonymization.document.parts())
                 try:
                     for certified in self._releases(anonymization, _batches(reader, told, progress), output):
                         report.add(certified)
                         for release in certified.written():
                             writer.write(release)
-                        if proof is not None:
-                            proof.file.writelines(part + b"\n" for part in certified.certificate)
+                        self._prove(proof, certified.certificate)
                     if self.judging.when is When.IF_RELEASED and report.released:
                         self._judge(anonymization, output)
                 except Refused as refused:
@@ -170,6 +172,10 @@ class FileJob:
                 self._publish(anonymization, proof, output)
                 report.written = True
         return report
+
+    def _prove(self, proof: NewFile | None, parts: Iterable[bytes]) -> None:
+        if proof is not None:
+            proof.file.writelines(line + b"\n" for line in with_signatures(parts, self.sign))
 
     def _publish(self, anonymization: Anonymization, proof: NewFile | None, output: NewFile) -> None:  # noqa: ARG002
         """Give the files their names. The output comes last: it never stands without its certificates."""

@@ -11,6 +11,8 @@ from stream_anon.ports.polled_records import Parcel
 BATCH_BYTES = 16
 ANY_BATCH = "0" * (2 * BATCH_BYTES)
 """Stands for a batch id where only its length matters."""
+SIGNATURE = "signature"
+"""The header of a part of a certificate, or of a policy document, that holds its signature."""
 
 
 def header_of(batch: str) -> tuple[tuple[str, bytes], ...]:

@@ -22,7 +22,7 @@ class Beside:
     group
         Its consumer group.
     keep
-        Takes the parts of a window's certificate.
+        Takes the lines of a window's certificate.
     """
 
     group: str
@@ -36,7 +36,7 @@ class Shadow:
     Parameters
     ----------
     certificates
-        File to which certificates are appended, one part a line.
+        File to which certificates are appended, one part a line, or a signature.
     group
         Its consumer group; if empty, the service's with `.shadow` appended.
     """

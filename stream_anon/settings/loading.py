@@ -76,6 +76,7 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
 def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
     """Return the settings with whole paths of keys: who reads these later does not know where the settings lie."""
     engine, digests, returning = settings.engine, settings.output.digest_key_file, settings.privacy.returning
+    sign = settings.certificates.sign
     folder, changed = path.absolute().parent, dict[str, Section]()
 
     def placed(file: str, use: str, could: str) -> str:
@@ -91,6 +92,9 @@ def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
     if returning is not None and returning.key_file is not None:
         update = {"key_file": placed(returning.key_file, "counts of returns", "look people up")}
         changed["privacy"] = settings.privacy.model_copy(update={"returning": returning.model_copy(update=update)})
+    if sign is not None:
+        update = {"key_file": placed(sign.key_file, "signatures", "sign certificates")}
+        changed["certificates"] = settings.certificates.model_copy(update={"sign": sign.model_copy(update=update)})
     return settings.model_copy(update=changed) if changed else settings
 
 

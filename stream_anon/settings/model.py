@@ -18,6 +18,7 @@ from pydantic_settings import (
 
 from stream_anon.microdata.policy import EVERY_RECORD, MOST_NULLS, MOST_RECORDS, MOST_ROUNDS
 from stream_anon.settings.attributes.attribute import AttributeSettings
+from stream_anon.settings.certificates.signing import CertificateSettings
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.method import MethodSettings
 from stream_anon.settings.privacy import PrivacySettings
@@ -241,6 +242,8 @@ class Settings(BaseSettings):
     """How records are read, from topics and from files."""
     output: OutputSettings = OutputSettings()
     """How released records are written, to topics and to JSON Lines."""
+    certificates: CertificateSettings = CertificateSettings()
+    """What certificates get beside their content."""
     attributes: dict[str, AttributeSettings] = Field(min_length=1)
     """Every declared field by dotted name, in the order in which published ones are written."""
     method: MethodSettings | None = None

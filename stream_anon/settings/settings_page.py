@@ -20,6 +20,7 @@ from pydantic_core import PydanticUndefined
 
 from stream_anon.settings import kafka, method, model, privacy
 from stream_anon.settings.attributes import attribute, domains
+from stream_anon.settings.certificates import signing
 from stream_anon.settings.formats import registry
 from stream_anon.settings.json_schema import is_duration, meaning
 from stream_anon.settings.section import Section
@@ -58,6 +59,8 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),
     ("output", model.OutputSettings),
+    ("certificates", signing.CertificateSettings),
+    ("certificates.sign", signing.SigningSettings),
     ("attributes.NAME", attribute.AttributeSettings),
     *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAIN_SETTINGS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),

@@ -12,8 +12,10 @@ import pytest
 from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.hosts.release_folder import ReleaseFolder
+from stream_anon.operations.audit.auditing import Wanted, audit_files
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
+from tests.support.signing import key_of, secret_of
 
 
 def classes_of(records: list[dict[str, object]]) -> Counter[str]:
@@ -208,3 +210,22 @@ def test_a_window_without_a_released_record_is_not_judged(tmp_path: Path) -> Non
 def test_a_risk_of_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="rare-values"):
         Anonymizer(Policy.load(write_policy(tmp_path)), accept_risks=["rare"])
+
+
+def test_the_proof_of_releases_is_a_file_that_the_audit_reads_and_a_key_signs_it(tmp_path: Path) -> None:
+    path = write_policy(tmp_path)
+    for signing_key, public_keys in ((None, ()), (secret_of(1), (tmp_path / "public",))):
+        (tmp_path / "public").write_bytes(key_of(1).public)
+        anonymizer = Anonymizer(Policy.load(path), signing_key=signing_key)
+        releases = [*anonymizer.add(people(130)), *anonymizer.close()]
+        proof = [line for release in releases for line in release.proof]
+        (tmp_path / "c.jsonl").write_bytes(b"".join(line + b"\n" for line in proof))
+        rows = [json.dumps(record) for release in releases for record in release.records]
+        (tmp_path / "out.jsonl").write_text("\n".join(rows) + "\n")
+        wanted = Wanted(public_keys=public_keys)
+        verdict = audit_files(path, tmp_path / "out.jsonl", tmp_path / "c.jsonl", wanted).verdict
+        assert verdict.clean
+        assert verdict.counts.signed == (3 if public_keys else 0)
+        assert len(proof) == (8 if public_keys else 4)
+    with pytest.raises(ValueError, match="is no private key in PEM"):
+        Anonymizer(Policy.load(path), signing_key=b"Mrs Smith")

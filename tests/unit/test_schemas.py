@@ -34,6 +34,7 @@ from stream_anon.settings.loading import parse_settings
 from tests.support.data import ROOT
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.support.shapes import typed_value
+from tests.support.signing import key_of
 from tests.unit.microdata.output.test_typed import NAMES as NAMES_OF_DOMAINS
 from tests.unit.microdata.output.test_typed import shaped
 from tests.unit.microdata.test_read import DOMAINS, STRANGERS, _attributes, _everything, _neighbours
@@ -42,7 +43,7 @@ from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
 OPTIONAL = {"above_max_suppressed", "ignored", "digests", "digest_key", "series"}  # of a certificate
-NAMES = ("settings", "certificate", "dead-letter", "audit", "utility", "leakage")
+NAMES = ("settings", "certificate", "signature", "dead-letter", "audit", "utility", "leakage")
 
 
 def _schema(name: str) -> dict[str, Any]:
@@ -177,6 +178,13 @@ def test_the_schema_of_certificates_has_every_key_that_the_reader_knows() -> Non
         reasons = schema["properties"][key]["propertyNames"]["enum"]
         assert reasons == [reason.label for reason in Reason if reason.is_ignored is ignored]
     assert schema["properties"]["suppressed_by_reason"]["propertyNames"]["enum"] == [str(r) for r in Suppression]
+
+
+def test_the_schema_of_signatures_fits_what_is_written() -> None:
+    signature = json.loads(key_of(1).sign(b"x"))
+    assert _accepts(_schema("signature"), signature)
+    for change in ({"schema": 2}, {"key": "sha256:"}, {"signature": "eA=="}, {"more": 1}):
+        assert not _accepts(_schema("signature"), signature | change)
 
 
 def test_the_schema_of_certificates_names_every_criterion_and_every_figure_of_it() -> None:

@@ -346,6 +346,9 @@ scaleUp:
 {{- if and $v.digestKey.existingSecret (default dict $v.settings.output).digest_key_file }}
 {{- fail "digestKey.existingSecret: not together with settings.output.digest_key_file" }}
 {{- end }}
+{{- if and $v.signingKey.publicKeys (not $v.signingKey.existingSecret) }}
+{{- fail "signingKey.publicKeys: is a key of signingKey.existingSecret, which is empty" }}
+{{- end }}
 {{- $returning := (default dict $effective.privacy).returning }}
 {{- if not $v.existingConfigMap }}
 {{- if and $v.returnsKey.existingSecret (not $returning) }}

@@ -39,6 +39,7 @@ class AuditOptions:
     metrics: Path | None = None
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: tuple[Path, ...] = ()
+    public_keys: tuple[Path, ...] = ()
 
 
 def audit_files(policy: Path, output: Path, certificates: Path, options: AuditOptions) -> int:
@@ -54,7 +55,8 @@ def audit_topic(config: Path, options: AuditOptions) -> int:
 def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
     clock = SystemClock()
     since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
-    wanted = Wanted(AuditScope(since, options.batch), frozenset(options.former), options.overrides, options.keys)
+    stretch, former = AuditScope(since, options.batch), frozenset(options.former)
+    wanted = Wanted(stretch, former, options.overrides, options.keys, options.public_keys)
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.completed:,.0f} records and certificates read"),
@@ -80,6 +82,7 @@ def show(report: AuditReport, console: Console) -> int:
     console.print(_summary(report))
     _show_policies(report, console)
     _show_lives(report.verdict, console)
+    _show_signers(report.verdict, console)
     _show_uncompared(report, console)
     _show_what_is_gone(verdict, console)
     for name, windows in verdict.accepted.items():
@@ -151,6 +154,8 @@ def _summary(report: AuditReport) -> Table:
     trust = f", {counts.on_trust:,} of them on trust" if counts.on_trust else ""
     table.add_row("windows", f"{counts.windows:,}{trust} ({counts.parts:,} certificate parts)")
     table.add_row("contents", f"compared with digests in {counts.recounted:,} of {counts.windows:,} windows")
+    if report.wanted.public_keys:
+        table.add_row("signatures", f"hold in {counts.signed:,} of {counts.windows:,} windows")
     table.add_row("classes", f"{counts.classes:,}")
     table.add_row("records", f"{counts.records:,}")
     table.add_row("input partitions", f"{counts.partitions:,}")
@@ -197,6 +202,18 @@ def _show_lives(verdict: Verdict, console: Console) -> None:
         table.add_column(heading, overflow="fold")
     for life in verdict.lives:
         table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
+    console.print(table)
+
+
+def _show_signers(verdict: Verdict, console: Console) -> None:
+    """Print when each key signed."""
+    if not verdict.signers:
+        return
+    table = Table(title="Keys that signed", title_justify="left")
+    for heading in ("key", "first window", "last window", "windows"):
+        table.add_column(heading, overflow="fold")
+    for signer in verdict.signers:
+        table.add_row(signer.key, signer.first, signer.last, f"{signer.windows:,}")
     console.print(table)
 
 

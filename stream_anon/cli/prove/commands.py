@@ -52,6 +52,13 @@ def audit_release(
             metavar="FILE", help="A key of digests, besides output.digest_key_file; may be given more than once."
         ),
     ] = None,
+    public_key: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public keys, PEM: whatever none of them signed is a violation; may be given more than once.",
+        ),
+    ] = None,
     k: OverriddenK = None,
     max_records: OverriddenMaxRecords = None,
     engine: OverriddenEngine = None,
@@ -70,11 +77,24 @@ def audit_release(
     from stream_anon.cli.prove import audit
 
     overrides = overridden(k, max_records, engine, seed)
-    former, keys = tuple(former_input or ()), tuple(digest_key or ())
-    options = audit.AuditOptions(since, batch, former, as_json, metrics, overrides, keys)
+    former, keys, public_keys = tuple(former_input or ()), tuple(digest_key or ()), tuple(public_key or ())
+    options = audit.AuditOptions(since, batch, former, as_json, metrics, overrides, keys, public_keys)
     if config is not None and output is certificates is None:
         raise typer.Exit(audit.audit_topic(config, options))
     if config is not None and output is not None and certificates is not None:
         raise typer.Exit(audit.audit_files(config, output, certificates, options))
     missing = "--config" if config is None else "--output" if output is None else "--certificates"
     raise SettingsError("audit", f"give {missing} as well; files need --config, --output and --certificates")
+
+
+@app.command("signing-key", rich_help_panel="Prove")
+def print_public_key(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The private key, as certificates.sign.key_file names it.")
+    ],
+    new: Annotated[bool, typer.Option("--new", help="Make the key first; FILE must not exist.")] = False,
+) -> None:
+    """Print the public key of a key that signs certificates, for `audit --public-key`; with --new, make both."""
+    from stream_anon.cli.prove.signing_key import signing_key
+
+    raise typer.Exit(signing_key(file, new=new))

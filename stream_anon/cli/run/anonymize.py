@@ -35,8 +35,11 @@ from stream_anon.judging.sample_findings import MANY_MISSING
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
+from stream_anon.privacy.signing.signature import Sign
 from stream_anon.rounding import in_percent
+from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -87,21 +90,28 @@ def file_job(
     most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
     settings = load_settings(config, {section: dict(values) for section, values in overrides.items()})
     policy = build_policy(settings, config)
+    job: FileJob | TwoTablesJob
     if names.series is not None:
-        return _series_job(policy, names, names.series, most, standard, judging)
+        job = _series_job(policy, names, names.series, most, standard, judging)
+        return replace(job, sign=_sign(settings, names))
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        job: FileJob | TwoTablesJob = TwoTablesJob(
-            policy, source, target, table, names.rejects, most, standard, judging.accept_risks
-        )
+        job = TwoTablesJob(policy, source, target, table, names.rejects, most, standard, judging.accept_risks)
     else:
         if names.sensitive is not None:
             raise SettingsError("--sensitive-table", "is for method: anatomy only")
         files = source, target, names.certificates, names.rejects
-        job = FileJob(policy, *files, most, standard, judging=judging, by_arrival=names.by_arrival)
+        by_arrival, sign = names.by_arrival, _sign(settings, names)
+        job = FileJob(policy, *files, most, standard, judging=judging, by_arrival=by_arrival, sign=sign)
     return replace(job, key=key_of_draws(config, settings, fresh=fresh))
+
+
+def _sign(settings: Settings, names: FileNames) -> Sign | None:
+    """Return what signs certificates; None where there are none, or no key."""
+    key = None if names.certificates is None else signing_key_of(settings.certificates)
+    return None if key is None else key.sign
 
 
 def _series_job(

@@ -24,6 +24,7 @@ from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
+from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
@@ -69,6 +70,7 @@ def anonymizing_agent(
         raise SettingsError("kafka.paused", "is for `stream-anon run`: nobody could resume a Faust app", str(path))
     connection_of(kafka).options("start")  # fails before the start if a file cannot be read
     draws_key_of(settings)
+    signing_key_of(settings.certificates)
     service = AnonymizingService(app, settings, policy, registry)
     # Raw bytes, since what does not fit must become a dead letter, and Faust's errors show values.
     topic = app.topic(

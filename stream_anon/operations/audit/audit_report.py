@@ -70,6 +70,7 @@ def as_json(report: AuditReport) -> dict[str, Any]:
         "policies": [_period(period) for period in verdict.periods],
         "pending": _change(verdict.pending),
         "inputs": [_life(life) for life in verdict.lives],
+        "signers": [asdict(signer) for signer in verdict.signers],
         "accepted": dict(verdict.accepted),
         "sensitive": documents(verdict.disclosed),
         "kinds": {name_of(kind): count for kind, count in verdict.kinds.items()},

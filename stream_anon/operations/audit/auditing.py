@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from math import inf, isinf
+from math import isinf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,10 +27,14 @@ from stream_anon.formats.tables.opening import open_records
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.output_records import OutputDecoder
+from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
+from stream_anon.operations.audit.topic_starts import TopicStarts
 from stream_anon.ports import Clock
+from stream_anon.ports.publication import SIGNATURE
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.privacy.signing.public_keys import PublicKeys
 from stream_anon.secret_files import read_key
 from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.settings.kafka import KafkaSettings
@@ -61,6 +65,8 @@ class Wanted:
         Values by section and key that win over those of the settings file.
     keys
         Files with keys of digests, besides that of the settings.
+    public_keys
+        Files with public keys; without any, signatures are not checked.
     progress
         Called with how many records and certificate parts were read further.
     """
@@ -69,11 +75,16 @@ class Wanted:
     former: frozenset[str] = frozenset()
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: Sequence[Path] = ()
+    public_keys: Sequence[Path] = ()
     progress: Callable[[int], None] = lambda _: None
 
     def digest_keys(self) -> list[DigestKey]:
         """Return the further keys. Raise SettingsError if a file holds none."""
         return [read_key(DigestKey, file) for file in self.keys]
+
+    def signers(self) -> PublicKeys | None:
+        """Return who may have signed; None without a file. Raise SettingsError if one holds something else."""
+        return read_public_keys(self.public_keys) if self.public_keys else None
 
     def reads(self, kafka: KafkaSettings | None) -> TopicTest | None:
         """Return the test of whether a topic is or was an input; None without settings of Kafka."""
@@ -161,6 +172,7 @@ def audit_files(
             reads=wanted.reads(settings.kafka),
             stretch=wanted.stretch,
             digests=DigestMeans(wanted.digest_keys(), KeptLines(stack.enter_context(TemporaryLines()))),
+            public_keys=wanted.signers(),
         )
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()), absent)
 
@@ -197,16 +209,17 @@ def _policy_of(settings: Settings, place: Path) -> tuple[Policy, Path | None]:
 async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:
     """Return the verdict on what readers of committed records see of an output topic; see `audit_topic`."""
     wanted = wanted or Wanted()
-    reads, keys = wanted.reads(kafka), wanted.digest_keys()
+    reads, keys, signers = wanted.reads(kafka), wanted.digest_keys(), wanted.signers()
     with TemporaryLines() as spill:
-        audit = Audit(policy, reads=reads, stretch=wanted.stretch, digests=DigestMeans(keys, KeptLines(spill)))
+        digests = DigestMeans(keys, KeptLines(spill))
+        audit = Audit(policy, reads=reads, stretch=wanted.stretch, digests=digests, public_keys=signers)
         return await _read(audit, kafka, wanted)
 
 
 async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
     """Return the verdict of an audit on the topics."""
     topics = (kafka.output, kafka.certificates)
-    starts = _Starts()
+    starts = TopicStarts()
     since = None if isinf(wanted.stretch.since) else wanted.stretch.since - LEAD
 
     def unreadable(error: UnreadableRecords) -> None:
@@ -231,33 +244,12 @@ async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
         for record in records:
             starts.see(record)
             if record.topic == kafka.certificates:
-                audit.add_part(record.value, _batch(record) or "")
+                signature = _header(record, SIGNATURE)
+                audit.add_part(record.value, _batch(record) or "", signature, record.partition, record.time)
             else:
                 bare = not record.keyed and len(record.headers) == 1
                 audit.add_record(_batch(record), decoder.decode(record.value), record.time, bare=bare)
     return audit.finish(horizon())
-
-
-class _Starts:
-    """Knows which partitions have lost their start, and the time of the oldest record that is left of each."""
-
-    def __init__(self) -> None:
-        self._oldest: dict[tuple[str, int], float | None] = {}
-
-    def lacks(self, topic: str, partition: int, empty: bool) -> None:
-        """Note a partition that does not begin at offset 0; where nothing is left, anything may have been there."""
-        self._oldest[topic, partition] = inf if empty else None
-
-    def see(self, record: CommittedRecord) -> None:
-        """Note the first record of such a partition."""
-        place = (record.topic, record.partition)
-        if self._oldest.get(place, inf) is None:
-            self._oldest[place] = inf if record.time is None else record.time / 1000
-
-    def oldest(self, topic: str) -> float:
-        """Return the latest of these times in a topic; minus infinity where all partitions are whole."""
-        times = [inf if time is None else time for place, time in self._oldest.items() if place[0] == topic]
-        return max(times, default=-inf)
 
 
 def _report(
@@ -285,5 +277,10 @@ def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
 
 def _batch(record: CommittedRecord) -> str | None:
     """Return the header that names the window; None where it is absent, empty of a value, or stands twice."""
-    values = [value for name, value in record.headers if name == "batch"]
-    return None if len(values) != 1 or values[0] is None else values[0].decode("ascii", "replace")
+    value = _header(record, "batch")
+    return None if value is None else value.decode("ascii", "replace")
+
+
+def _header(record: CommittedRecord, wanted: str) -> bytes | None:
+    values = [value for name, value in record.headers if name == wanted]
+    return values[0] if len(values) == 1 else None

@@ -29,6 +29,7 @@ from stream_anon.operations.starting.ledger_findings import ledger_findings
 from stream_anon.operations.starting.rollout import NewestCertificates, published_before, rollout_findings
 from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
+from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
@@ -101,6 +102,7 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
     policy.check_streamed()
     check_formats(policy, formats_of(kafka))
     draws_key_of(settings)
+    signing_key_of(settings.certificates)
     if settings.privacy.returning is not None and settings.privacy.returning.key_file is not None:
         returns_key_of(settings)
     connection, topics = connection_of(kafka), topics_of(kafka, settings.privacy.returning)

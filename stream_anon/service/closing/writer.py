@@ -13,10 +13,11 @@ from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Codec, Parcel, Place, Publication, Targets
-from stream_anon.ports.publication import BATCH_BYTES, header_of
+from stream_anon.ports.publication import BATCH_BYTES, SIGNATURE, header_of
 from stream_anon.privacy.certificate import PART_BYTES, Delivery, certificate_digest
 from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
+from stream_anon.privacy.signing.signature import SIGNATURE_BYTES, Sign
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.service.counting import Counting
 from stream_anon.version import SOFTWARE
@@ -36,6 +37,8 @@ class Writer:
         For certificates: how windows are published, and which conditions somebody has accepted.
     counting
         Notes who was released; None where nobody counts.
+    sign
+        Signs parts of certificates and of the policy document; None without a key.
 
     Notes
     -----
@@ -49,6 +52,7 @@ class Writer:
         delivery: Delivery,
         accepted: Collection[Condition] = (),
         counting: Counting | None = None,
+        sign: Sign | None = None,
     ) -> None:
         self._policy = policy
         self._document = PolicyDocument.of(policy)
@@ -57,6 +61,7 @@ class Writer:
         self._delivery: Delivery = delivery
         self._accepted = tuple(sorted(set(accepted)))
         self._counting = counting
+        self._sign = sign
 
     def too_large(self, release: Release, targets: Targets) -> NDArray[np.int64]:
         """Return the released rows that the output would not take; see `engine.closing.TooLarge`."""
@@ -111,7 +116,8 @@ class Writer:
             topic_ids=topic_ids,
             lost={places[part.source]: part.lost for part in release.ranges},
         )
-        most_bytes = PART_BYTES if targets.most_part is None else min(PART_BYTES, targets.most_part)
+        beside = 0 if self._sign is None else SIGNATURE_BYTES
+        most_bytes = PART_BYTES if targets.most_part is None else min(PART_BYTES, targets.most_part - beside)
         certificate = certificate_parts(release, self._policy, frame, most_bytes)
         parcels = self._records(release, targets, batch, time, draws)
         partition = int(draws.integers(targets.partitions[targets.certificates]))
@@ -149,7 +155,10 @@ class Writer:
     def _policy_document(self, targets: Targets, partition: int, time: int, most_bytes: int) -> list[Parcel]:
         header = (("policy", self._document.promises.encode()),)
         parts = self._document.parts(most_bytes)
-        return [Parcel(targets.certificates, partition, [part], time, header) for part in parts]
+        return [
+            Parcel(targets.certificates, partition, [part], time, (*header, *self._signature(part)))
+            for part in parts
+        ]
 
     def _certificate(
         self, parts: Sequence[bytes], targets: Targets, partition: int, batch: str, time: int
@@ -160,10 +169,13 @@ class Writer:
                 partition,
                 [part],
                 time,
-                (*header_of(batch), ("part", str(number).encode())),
+                (*header_of(batch), ("part", str(number).encode()), *self._signature(part)),
             )
             for number, part in enumerate(parts, 1)
         ]
+
+    def _signature(self, part: bytes) -> tuple[tuple[str, bytes], ...]:
+        return () if self._sign is None else ((SIGNATURE, self._sign(part)),)
 
     def _dead_letters(
         self,

@@ -62,6 +62,7 @@ from stream_anon.service.wiring.clients import connection_of, formats_of, output
 from stream_anon.service.wiring.counting import counting_of
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
+from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings, WindowSettings
@@ -192,7 +193,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
     if codec.slow_attributes:
         tell(ReadingSlowly(codec.slow_attributes))
     reachability, busy = Reachability(clock.monotonic, tell), busy or BusyTime(clock)
-    draws, key = fresh_draws(), draws_key_of(settings)
+    draws, key, signing_key = fresh_draws(), draws_key_of(settings), signing_key_of(settings.certificates)
     decode = of_policy(policy, formats.output, described)
     keeper = LedgerKeeper(ledger=ledger, prepare=prepare, tell=tell, reachability=reachability)
 
@@ -222,6 +223,7 @@ def assemble(  # noqa: PLR0913 - a part an argument
             delivery or kafka.delivery,
             kafka.accept_risks,
             counting,
+            None if signing_key is None else signing_key.sign,
         ),
         sink=sink,
         ledger=ledger,

@@ -36,6 +36,7 @@ from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.wiring.shadowing import build_shadow
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
+from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import kafka_of, settings_of_run
 from stream_anon.settings.model import HttpSettings, Settings
 from stream_anon.settings.policy_file import build_policy
@@ -81,6 +82,7 @@ def prepare(config: Path, accepted: Sequence[Condition]) -> tuple[Settings, Poli
         forbid_core_dumps()
     draws_key_of(settings)
     returns_key_of(settings)
+    signing_key_of(settings.certificates)
     policy = build_policy(settings, config)
     check_formats(policy, formats_of(kafka_of(settings)))
     silence_the_end()

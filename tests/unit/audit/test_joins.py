@@ -13,8 +13,9 @@ import pytest
 from stream_anon.audit.chain import Chain
 from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.input_ranges import Ranges
+from stream_anon.audit.scope import Removed
 from stream_anon.audit.times import seconds_of
-from stream_anon.audit.verdict import Kind, Life, Removed, Violation
+from stream_anon.audit.verdict import Kind, Life, Violation
 from stream_anon.privacy.certificate import Certificate, CertifiedRange
 from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy
@@ -244,3 +245,18 @@ def test_an_unknown_certificate_is_told_with_the_first_that_names_it() -> None:
         Violation(Kind.PREVIOUS_TWICE, _batch(8)),
         Violation(Kind.UNKNOWN_PREVIOUS, _batch(7)),
     }
+
+
+def test_every_unknown_certificate_is_told_in_whatever_order_they_come() -> None:
+    told = set()
+    for order in permutations(range(3)):
+        findings = CollectedViolations()
+        chain = Chain(findings)
+        for number in order:
+            certificate = msgspec.structs.replace(
+                _certificate(ROW[0]), batch=_batch(number), previous=f"sha256:{number}"
+            )
+            chain.add(certificate, f"sha256:{number + 10}")
+        chain.finish(Removed(), -inf)
+        told.add(findings.listed())
+    assert told == {tuple(Violation(Kind.UNKNOWN_PREVIOUS, _batch(number)) for number in range(3))}

@@ -66,6 +66,8 @@ def test_the_audit_shares_no_code_with_what_it_audits() -> None:
         "stream_anon.privacy.certificate",
         "stream_anon.privacy.policy_document",
         "stream_anon.privacy.promises",
+        "stream_anon.privacy.signing.public_keys",
+        "stream_anon.privacy.signing.signature",
         "stream_anon.privacy.succession",
         "stream_anon.privacy.weakening",
     )

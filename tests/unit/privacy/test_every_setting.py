@@ -273,6 +273,7 @@ NO_PROMISE = {
     "engine.sample": CLASSES,
     "output.shape": "how records are written",
     "output.digest_key_file": "who can check what was released; certificates tell whether there is one",
+    "certificates.sign.key_file": "by which key certificates are signed; each signature names it",
     "attributes.*.prefix.pad": "how a whole number is read as digits",
     "attributes.*.date.format": "how a text tells its day",
     "attributes.*.date.min": "which days fit; they are grouped alike",

@@ -142,7 +142,10 @@ def test_durations_are_read_with_their_unit(document: dict[str, Any], given: obj
     ("change", "key", "allowed"),
     [
         pytest.param(
-            {"privcy": {}}, "privcy", "kafka, privacy, window, engine, input, output, attributes", id="section"
+            {"privcy": {}},
+            "privcy",
+            "kafka, privacy, window, engine, input, output, certificates, attributes",
+            id="section",
         ),
         pytest.param({"_env_file": "x"}, "_env_file", "unknown key", id="the library's own argument"),
         pytest.param({7: "x"}, "7", "unknown key", id="number as a section"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.writing.at_least_once_producer import AtLeastOnceProducer
 from stream_anon.ports import Parcel, Place
+from stream_anon.ports.publication import SIGNATURE
 
 
 class ShadowProducer(AtLeastOnceProducer):
@@ -17,7 +18,7 @@ class ShadowProducer(AtLeastOnceProducer):
     certificates, outputs
         The topic whose parcels are kept, and all topics that a service publishes to. None of them need exist.
     keep
-        Takes the parts of a window's certificate once the window's offsets are committed.
+        Takes the lines of a window's certificate, parts and signatures, once the window's offsets are committed.
     """
 
     delivery = "shadow"
@@ -41,8 +42,11 @@ class ShadowProducer(AtLeastOnceProducer):
 
     async def send(self, parcels: Sequence[Parcel]) -> None:
         """Keep the certificate and let go of everything else."""
-        mine = (parcel.values for parcel in parcels if parcel.topic == self._certificates)
-        self._parts = [value for values in mine for value in values if value is not None]
+        self._parts = []
+        for parcel in parcels:
+            if parcel.topic == self._certificates:
+                signatures = [value for name, value in parcel.headers if name == SIGNATURE]
+                self._parts += [value for value in parcel.values if value is not None] + signatures
 
     async def settle(self) -> dict[Place, int]:
         """Return nothing: nothing was sent."""

@@ -1,0 +1,1 @@
+"""Who signed certificates and policy documents."""

@@ -1,0 +1,1 @@
+"""What certificates of releases get beside their content."""
