@@ -61,7 +61,8 @@ def _named(node: object) -> set[str]:
 
 
 def _optional(definition: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in definition.items() if key not in ("required", "default")}
+    # Of k and max_risk one is required: `anyOf` says so.
+    return {key: value for key, value in definition.items() if key not in ("required", "default", "anyOf")}
 
 
 def readme() -> str:

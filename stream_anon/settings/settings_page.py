@@ -155,9 +155,11 @@ def _kinds(annotation: Any) -> Iterator[str]:
     elif origin is Annotated:
         yield from _kinds(arguments[0])
     elif origin in (Union, UnionType):
-        yield from (kind for argument in arguments if argument is not NoneType for kind in _kinds(argument))
+        yield from (kind for argument in arguments for kind in _kinds(argument))
     elif origin is list:
         yield "a list"
+    elif annotation is NoneType:
+        return
     elif origin is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
         yield "a mapping"
     else:

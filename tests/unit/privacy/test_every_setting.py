@@ -76,6 +76,7 @@ CLOSE = {f"{ILLNESS}/t_closeness": {"t": 0.3}}
 # Of each setting: a policy, one that promises less by this setting, and the place that is told.
 COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     "privacy.k": ({}, {"privacy/k": 4}, "privacy.k"),
+    "privacy.max_risk": ({"privacy/max_risk": 0.2}, {"privacy/k": 4, "privacy/max_risk": 0.25}, "privacy.k"),
     "privacy.individual": ({}, {"privacy/individual": "event"}, "privacy.individual"),
     "privacy.individual.field": ({}, {"privacy/individual": {"field": "event"}}, "privacy.individual"),
     "privacy.individual.normalize": (
