@@ -9,7 +9,13 @@ from stream_anon.judging.tally import MOST_LINKABLE, RareValues, RecordCounts
 from stream_anon.microdata.policy import Policy
 from stream_anon.rounding import exactly, in_percent
 
-OF_RECORDS = (Condition.NO_RECORD_FITS, Condition.MISSING_FIELD, Condition.RARE_VALUES)
+OF_RELEASES = (
+    Condition.NO_RECORD_FITS,
+    Condition.MISSING_FIELD,
+    Condition.RARE_VALUES,
+    Condition.RELEASE_EXPIRED,
+)
+"""What can forbid the release of a file, of a frame or in a host."""
 
 
 def prohibitions(policy: Policy, counted: RecordCounts | Study) -> list[Finding]:

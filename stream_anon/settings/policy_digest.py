@@ -88,6 +88,8 @@ def _where_given(settings: Settings) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if settings.method is not None:
         given["method"] = settings.method.model_dump(mode="json", exclude_defaults=True)
+    if stated := settings.release.model_dump(mode="json", exclude_defaults=True):
+        given["release"] = stated
     if settings.input.null_values:
         given["input"] = {"null_values": sorted(set(settings.input.null_values))}
     if Shape(settings.output.shape) is not Shape.NATURAL:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from stream_anon.settings.attributes import attribute, domains
 from stream_anon.settings.formats import registry
 from stream_anon.settings.json_schema import is_duration, meaning
 from stream_anon.settings.section import Section
+from stream_anon.settings.statement import stated_release
 
 HEAD = """# Settings
 One YAML file. Unknown keys are errors, and a message names the key and what is allowed. This page is generated from
@@ -58,6 +60,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("engine", model.EngineSettings),
     ("input", model.RecordSettings),
     ("output", model.OutputSettings),
+    ("release", stated_release.ReleaseSettings),
     ("attributes.NAME", attribute.AttributeSettings),
     *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAIN_SETTINGS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
@@ -142,6 +145,7 @@ def _number(bound: Any) -> str:
 _WORDS: dict[Any, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"} | {
     Path: "a file",
     SecretStr: "a text",
+    dt.date: "a day",
     Any: "anything",
 }
 

@@ -92,7 +92,7 @@ class Stage:
                 **given.get("privacy", {}),
             },
             "window": {**window, **given.get("window", {})},
-            **{section: given[section] for section in ("engine", "output") if section in given},
+            **{section: given[section] for section in ("engine", "output", "release") if section in given},
             "attributes": {
                 name: {**attributes.get(name, {}), **given.get("attributes", {}).get(name, {})}
                 for name in {**attributes, **given.get("attributes", {})}

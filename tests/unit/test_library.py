@@ -208,3 +208,24 @@ def test_a_window_without_a_released_record_is_not_judged(tmp_path: Path) -> Non
 def test_a_risk_of_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="rare-values"):
         Anonymizer(Policy.load(write_policy(tmp_path)), accept_risks=["rare"])
+
+
+def test_an_expired_release_is_made_in_no_host_unless_somebody_accepts_it(tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path, release={"valid_until": "2020-02-29"}))
+    frame = pa.Table.from_pylist(people(60))
+    folder = ReleaseFolder(tmp_path / "releases", policy, "a query")
+    for attempt in (
+        lambda: Anonymizer(policy),
+        lambda: anonymize_frame(frame, policy),
+        lambda: folder.release("batch=1", frame),
+    ):
+        with pytest.raises(Refused, match=r"release-expired: release\.valid_until: was 2020-02-29"):
+            attempt()
+    assert folder.stored("batch=1") is None
+    assert len(anonymize_frame(frame, policy, accept_risks=["release-expired"])) == 60
+    judged = ReleaseFolder(tmp_path / "accepted", policy, "a query", accept_risks=["release-expired"])
+    assert judged.release("batch=1", frame).released == 60
+    # Somebody has judged the records there; the day is asked for at each release.
+    later = ReleaseFolder(tmp_path / "accepted", policy, "a query", judged=True)
+    with pytest.raises(Refused, match="release-expired"):
+        later.release("batch=2", frame)

@@ -282,6 +282,7 @@ NO_PROMISE = {
 NO_PROMISE_WHOLE = {
     "kafka.registry": "where schemas are; fields have the same names",
     "kafka.security": "how to log in",
+    "release": "words, and days after which nothing is released; no record is the safer or the less safe by them",
     "method": "of files: a service, which has a policy before, refuses it",
     "http": "who may see figures, not what is released",
     "logs": "how log lines look",

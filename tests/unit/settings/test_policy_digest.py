@@ -114,3 +114,19 @@ def test_a_risk_and_the_k_that_it_asks_for_are_the_same_policy(tmp_path: Path) -
     assert len(digests) == 1
     file.write_text(PLAIN.replace("k: 2", "max_risk: 0.08"))
     assert load_policy(file).digest not in digests
+
+
+def test_what_is_stated_of_a_release_is_part_of_the_policy_and_an_empty_statement_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    digests = []
+    for release in (
+        "",
+        "release: {}\n",
+        "release: {owner: ''}\n",
+        "release: {owner: us}\n",
+        "release: {owner: you}\n",
+    ):
+        file.write_text(release + PLAIN)
+        digests.append(load_policy(file).digest)
+    assert digests[0] == digests[1] == digests[2]
+    assert len(set(digests[2:])) == 3
