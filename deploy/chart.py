@@ -22,7 +22,7 @@ COPIES = {
     "files/dashboard.json": ROOT / "deploy" / "grafana" / "dashboards" / "stream-anon.json",
 }
 # Sections of which single values may win over the settings file. The rest is the chart's own, or a whole policy.
-OVERRIDABLE = ("kafka", "privacy", "window", "engine", "output")
+OVERRIDABLE = ("kafka", "privacy", "window", "engine", "output", "release")
 _DESCRIBED = re.compile(r"^( *)# -- (.*)\n\1([A-Za-z]+):(.*)$", re.MULTILINE)
 
 
@@ -61,7 +61,8 @@ def _named(node: object) -> set[str]:
 
 
 def _optional(definition: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in definition.items() if key not in ("required", "default")}
+    # Of k and max_risk one is required: `anyOf` says so.
+    return {key: value for key, value in definition.items() if key not in ("required", "default", "anyOf")}
 
 
 def readme() -> str:

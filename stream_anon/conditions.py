@@ -29,6 +29,7 @@ class Condition(StrEnum):
     DISGUISED_IDENTIFIER = "disguised-identifier"
     OUTPUT_SCHEMA = "output-schema"
     SCATTERED_PEOPLE = "scattered-people"
+    RELEASE_EXPIRED = "release-expired"
 
     @property
     def meaning(self) -> str:
@@ -64,6 +65,8 @@ _MEANINGS = {
     "numbers of people. `accept_linkable: true` accepts it for one attribute.",
     Condition.SCATTERED_PEOPLE: "Sampled records of one individual lie in several partitions of the input, and "
     "`privacy.returning` counts releases by partition.",
+    Condition.RELEASE_EXPIRED: "The day up to which the policy states its release, `release.valid_until`, has "
+    "passed. A run that sees it pass ends before it publishes another window.",
     Condition.OUTPUT_SCHEMA: "The registry would refuse the output's schema beside those of its subject, or the "
     "newest one there is another and `kafka.registry.register_schema: false` forbids to register it. Only `check` "
     "asks this: a run ends.",

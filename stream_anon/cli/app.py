@@ -38,7 +38,7 @@ AcceptedOfFile = Annotated[
     ),
 ]
 Config = Annotated[Path, typer.Option("--config", "-c", help="Settings file (YAML).", metavar="FILE")]
-OverriddenK = Annotated[int | None, typer.Option("--k", metavar="K", help="Override privacy.k.")]
+OverriddenK = Annotated[int | None, typer.Option("--k", metavar="K", help="Override privacy.k, or max_risk.")]
 OverriddenMaxRecords = Annotated[
     int | None, typer.Option("--max-records", metavar="N", help="Override window.max_records.")
 ]

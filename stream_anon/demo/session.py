@@ -106,7 +106,7 @@ def demo_settings(settings: Settings, address: str, k: int | None) -> Settings:
     )
     delay = min(settings.window.max_delay, MOST_DELAY)
     window = settings.window.model_copy(update={"max_delay": delay})
-    privacy = settings.privacy if k is None else settings.privacy.model_copy(update={"k": k})
+    privacy = settings.privacy if k is None else settings.privacy.model_copy(update={"k": k, "max_risk": None})
     return settings.model_copy(update={"kafka": kafka, "window": window, "privacy": privacy})
 
 

@@ -21,6 +21,7 @@ from stream_anon.engine.warming import warm_up
 from stream_anon.engine.window import SealedWindow
 from stream_anon.judging.refusing import Advice, raise_if_forbidden
 from stream_anon.judging.tally import Tally
+from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -79,6 +80,11 @@ class Anonymization:
     key
         What draws follow from, besides the records of a window; without it they are drawn anew.
 
+    Raises
+    ------
+    Refused
+        Now or when a window is closed, if the release that the policy states has expired.
+
     Attributes
     ----------
     document
@@ -110,9 +116,10 @@ class Anonymization:
         self._keyed = None if key is None else KeyedWindows(key, make)
         self._policy = policy
         self._accepted = tuple(sorted(set(accept_risks)))
+        self._clock = clock or SystemClock()
+        self._refuse_if_expired()
         self._tally = Tally(policy)
         self.document = PolicyDocument.of(policy)
-        self._clock = clock or SystemClock()
         self._engine = engine or Engine(
             policy,
             draws=fresh_draws(),
@@ -160,6 +167,9 @@ class Anonymization:
         """
         raise_if_forbidden(self._policy, self._tally, self._accepted, advice)
 
+    def _refuse_if_expired(self) -> None:
+        raise_if_expired(self._policy.release, self._clock.wall(), self._accepted)
+
     def close(self) -> Iterator[CertifiedRelease]:
         """Close the open window; yield nothing if it is empty."""
         window = self._engine.seal(self._clock.monotonic())
@@ -180,6 +190,7 @@ class Anonymization:
     def _certificate(
         self, release: Release, seconds: float, heaps: Iterator[Release] | None = None
     ) -> CertifiedRelease:
+        self._refuse_if_expired()  # who adds records may go on for months
         closed = self._clock.wall()
         frame = CertificateFrame(
             batch=secrets.token_hex(16),

@@ -144,7 +144,8 @@ def anonymize_frame(
     names = [attribute.name for attribute in policy.attributes]
     if rejects == "raise":
         _refuse(told, names, batches)
-    report = FileReport(policy.maker, tuple(names), tuple(shield.attributes for shield in policy.shields))
+    shields = tuple(shield.attributes for shield in policy.shields)
+    report = FileReport(policy.maker, tuple(names), shields, policy.release.told)
     anonymization = anonymization_of(
         policy, accept_risks=conditions_of(accept_risks), key=key, by_arrival=by_arrival
     )

@@ -141,7 +141,7 @@ class FileJob:
         codec = codec_of(policy)
         names = tuple(attribute.name for attribute in policy.attributes)
         shields = tuple(shield.attributes for shield in policy.shields)
-        report = FileReport(policy.maker, names, shields)
+        report = FileReport(policy.maker, names, shields, policy.release.told)
         with ExitStack() as files:
             source = self.source
             if isinstance(source, str):

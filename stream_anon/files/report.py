@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,8 @@ class FileReport:
         The policy's, by name.
     shields
         The attributes of each shield of the policy.
+    release
+        What the policy states of its release, by key.
     coerced
         How many texts counted as numbers or truth values, because their attributes say `coerce`.
     explanation
@@ -37,6 +40,7 @@ class FileReport:
     engine: str
     attributes: tuple[str, ...] = ()
     shields: tuple[tuple[str, ...], ...] = ()
+    release: Mapping[str, str] = field(default_factory=dict)
     records_in: int = 0
     released: int = 0
     suppressed: Counter[str] = field(default_factory=Counter)
@@ -124,6 +128,7 @@ class FileReport:
             "seconds": self.seconds,
             "records_per_second": self.records_in / self.seconds if self.seconds else None,
             "engine": self.engine,
+            **({"release": dict(self.release)} if self.release else {}),
             "explanation": list(self.explanation),
             "warnings": list(self.warnings),
             "refusal": self.refusal or None,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
@@ -25,6 +26,7 @@ from stream_anon.formats.tables.new_files import NewFile
 from stream_anon.formats.tables.record_files import open_reader, open_writer
 from stream_anon.judging.refusing import OF_FILE, raise_if_forbidden
 from stream_anon.judging.tally import Tally
+from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
@@ -128,8 +130,9 @@ class TwoTablesJob:
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
     def _run(self, progress: Progress) -> FileReport:
+        raise_if_expired(self.policy.release, SystemClock().wall(), self.accept_risks)
         names = tuple(attribute.name for attribute in self.policy.attributes)
-        report = FileReport(self.policy.maker, names)
+        report = FileReport(self.policy.maker, names, release=self.policy.release.told)
         with ExitStack() as files:
             codec = codec_of(self.policy)
             reader = files.enter_context(

@@ -10,12 +10,14 @@ from stream_anon.judging.tally import MOST_LINKABLE, RareValues, RecordCounts
 from stream_anon.microdata.policy import Policy
 from stream_anon.rounding import exactly, in_percent
 
-OF_RECORDS = (
+OF_RELEASES = (
     Condition.NO_RECORD_FITS,
     Condition.MISSING_FIELD,
     Condition.RARE_VALUES,
     Condition.DISGUISED_IDENTIFIER,
+    Condition.RELEASE_EXPIRED,
 )
+"""What can forbid the release of a file, of a frame or in a host."""
 
 
 def prohibitions(policy: Policy, counted: RecordCounts | Study) -> list[Finding]:

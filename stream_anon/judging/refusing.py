@@ -9,7 +9,7 @@ from enum import StrEnum
 from stream_anon.conditions import Condition
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.judging.findings import Finding, Severity
-from stream_anon.judging.prohibitions import OF_RECORDS, prohibitions
+from stream_anon.judging.prohibitions import OF_RELEASES, prohibitions
 from stream_anon.judging.tally import Tally
 from stream_anon.microdata.policy import Policy
 
@@ -60,12 +60,12 @@ class Judging:
 
 
 def conditions_of(names: Iterable[str]) -> tuple[Condition, ...]:
-    """Return the conditions on records of these names, in order; SettingsError for another name."""
+    """Return the conditions on releases of these names, in order; SettingsError for another name."""
     wanted = set(names)
-    if unknown := wanted - set(OF_RECORDS):
-        known = ", ".join(OF_RECORDS)
+    if unknown := wanted - set(OF_RELEASES):
+        known = ", ".join(OF_RELEASES)
         raise SettingsError("accept_risks", f"a release of records can have {known}, not {min(unknown)}")
-    return tuple(sorted(each for each in OF_RECORDS if each in wanted))
+    return tuple(sorted(each for each in OF_RELEASES if each in wanted))
 
 
 def weighed(findings: Iterable[Finding], accepted: Collection[Condition]) -> tuple[Finding, ...]:

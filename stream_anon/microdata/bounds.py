@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 from stream_anon.rounding import exactly
@@ -74,6 +76,15 @@ class ReturnBound:
         days, hours = self.period / 86_400, self.period / 3_600
         length = f"{days:g} days" if days >= 1 else f"{hours:g} hours"
         return f"one person at most {self.most:,} times in {length}"
+
+
+def k_of_risk(max_risk: float) -> int:
+    """Return the least k whose risk, 1 / k, is at most `max_risk`: how likely a guess within a class is right.
+
+    The number is taken as it is written: 0.05 is a twentieth and asks for 20, though its float lies a little
+    above.
+    """
+    return math.ceil(1 / Fraction(repr(max_risk)))
 
 
 def k_in_words(k: int | None) -> str:

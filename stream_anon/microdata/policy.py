@@ -27,6 +27,7 @@ from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.output_members import check_shape, shaped
 from stream_anon.microdata.output.shape import Shape
+from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 
 EVERY_RECORD = "every-record"
@@ -245,6 +246,8 @@ class Policy:
         How many of the people who fit a published tuple may be in a window.
     population
         Who they are counted among. A policy that a document was read from has none, and makes no release.
+    release
+        What is stated of what it releases, for whom it is, and until when.
     digest
         Hash of the settings and hierarchies it was made from, for certificates.
     """
@@ -270,6 +273,7 @@ class Policy:
     returning: ReturnBound | None = None
     presence: PresenceBound | None = None
     population: PopulationCounts | None = field(default=None, repr=False, compare=False)
+    release: Statement = field(default_factory=Statement)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))

@@ -351,6 +351,12 @@ class LogLine(StrEnum):
         "No record of the first window has a value of a declared field: nothing is published, the worker ends.",
         "Runbook attribute-missing: correct the name or the path, and start again. Nothing was published.",
     )
+    RELEASE_EXPIRED = (
+        "release-expired",
+        "error",
+        "The day up to which the policy states its release has passed: nothing more is published, the worker ends.",
+        "Runbook release-expired: whoever may decide that names a later day. Records wait in the input.",
+    )
     ATTRIBUTE_VANISHED = (
         "attribute-vanished",
         "warning",

@@ -27,6 +27,7 @@ from stream_anon.settings.model import ENVIRONMENT_PREFIX, Settings
 from stream_anon.settings.section import Section
 from stream_anon.settings.yaml_text import read_yaml
 
+_ONE_K = {"k", "max_risk"}
 _OF_RECORDS = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}  # JSON is YAML: .json may be a policy
 
 
@@ -39,11 +40,24 @@ def _overridden(overrides: Mapping[str, Mapping[str, Any]]) -> type[Settings]:
         def settings_customise_sources(
             cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: Any
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return InitSettingsSource(settings_cls, typed), *super().settings_customise_sources(
-                settings_cls, *sources, **named
-            )
+            below = super().settings_customise_sources(settings_cls, *sources, **named)
+            layers = _with_one_k([typed, *(source() for source in below)])
+            return tuple(InitSettingsSource(settings_cls, layer) for layer in layers)
 
     return Typed
+
+
+def _with_one_k(layers: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield layers of settings, the first of which wins: k and max_risk are one, so that either replaces both."""
+    given = False
+    for layer in layers:
+        privacy = layer.get("privacy")
+        if not isinstance(privacy, Mapping) or not privacy.keys() & _ONE_K:
+            yield layer
+            continue
+        kept = {key: value for key, value in privacy.items() if not given or key not in _ONE_K}
+        given = True
+        yield layer | {"privacy": kept}
 
 
 def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:

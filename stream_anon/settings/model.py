@@ -23,6 +23,7 @@ from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.method import MethodSettings
 from stream_anon.settings.privacy import PrivacySettings
 from stream_anon.settings.section import SIZE_PATTERN, Duration, Section, size_of
+from stream_anon.settings.statement.stated_release import ReleaseSettings
 from stream_anon.windowing.bounds import LEAST_MEMORY
 
 ENVIRONMENT_PREFIX = "STREAM_ANON__"
@@ -246,6 +247,8 @@ class Settings(BaseSettings):
     """What certificates get beside their content."""
     attributes: dict[str, AttributeSettings] = Field(min_length=1)
     """Every declared field by dotted name, in the order in which published ones are written."""
+    release: ReleaseSettings = ReleaseSettings()
+    """For whom and for what records are released, until when, and who answers for that."""
     method: MethodSettings | None = None
     """A classic method that recodes a file as one table, in place of the engine; `run` refuses it."""
     http: HttpSettings = HttpSettings()

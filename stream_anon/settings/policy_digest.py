@@ -33,13 +33,14 @@ _ALWAYS: Mapping[str, frozenset[str]] = {
 }
 
 # A revision orders policies, and certificates name it beside the digest; `accept_weaker` names this very digest.
-# A learned order, the place of a secret and the memory of a process promise nothing.
-_NEVER = frozenset({"revision", "accept_weaker", "order", "draws_key_file", "max_memory"})
+# A learned order, the place of a secret and the memory of a process promise nothing. A risk is hashed as its k.
+_NEVER = frozenset({"revision", "accept_weaker", "order", "draws_key_file", "max_memory", "max_risk"})
 
 
 def hashed_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings of a policy that are hashed, as JSON; hierarchies and samples are hashed beside them."""
     privacy = _hashed("privacy", settings.privacy, _NEVER)
+    privacy["k"] = settings.privacy.asked_k or "none"
     if settings.privacy.returning is not None:
         privacy["returning"] = settings.privacy.returning.model_dump(mode="json", exclude={"key_file"})
     if settings.privacy.presence is not None:  # the population itself is hashed beside the settings
@@ -87,6 +88,8 @@ def _where_given(settings: Settings) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if settings.method is not None:
         given["method"] = settings.method.model_dump(mode="json", exclude_defaults=True)
+    if stated := settings.release.model_dump(mode="json", exclude_defaults=True):
+        given["release"] = stated
     if settings.input.null_values:
         given["input"] = {"null_values": sorted(set(settings.input.null_values))}
     if Shape(settings.output.shape) is not Shape.NATURAL:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
-from stream_anon.microdata.bounds import MOST_RETURNS
+from stream_anon.microdata.bounds import MOST_RETURNS, k_of_risk
 from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
 from stream_anon.microdata.domains.families import MOST_VALUES
 from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION, MOST_SHIELDS
@@ -198,11 +199,23 @@ policy documents have its hash and size. See
     """Largest share, of the people who fit a class, that may be in it."""
 
 
+def _said(k: object) -> object:
+    """Return a k that somebody has written; ValueError where nothing stands behind the word."""
+    if k is None:
+        raise ValueError("must be a number from 2 on, or the word none")
+    return k
+
+
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
     explanation: ClassVar[str] = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
 `individual: {field: person_id}`.
+
+One of `k` and `max_risk` is required. `max_risk: 0.09` is another word for `k: 12`: whoever knows that a person is
+in a class of 12 guesses their record with a probability of 1/12, and 1/11 is above 0.09. Both are the same policy,
+with the same digest. If both are given, they must agree. A variable of the environment or an option that gives one
+of them replaces both of the file.
 
 `k: none` asks nothing of classes: only `shields` protect, and a quasi-identifier in none of them is unprotected. It
 is for files that `method: iab` recodes. The word must be written; a `k` that is missing or empty is an error.
@@ -213,9 +226,17 @@ individual's limit are among the suppressed. A window above it is published with
 whole (`suppress`). No window waits until it would suppress less: its moment of publication would tell what the last
 records are like."""
 
-    k: Annotated[int, Field(ge=2, le=MOST_CLASS)] | Literal["none"]
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["k"]}, {"required": ["max_risk"]}]})
+
+    k: Annotated[
+        Annotated[int, Field(ge=2, le=MOST_CLASS)] | Literal["none"] | SkipJsonSchema[None],
+        BeforeValidator(_said),
+    ] = None
     """Least number of distinct individuals in a published class, 2 to 1,000,000; none asks nothing of classes, for
-    files that iab recodes by shields."""
+    files that iab recodes by shields. Required without max_risk."""
+    max_risk: float | None = Field(default=None, ge=1 / MOST_CLASS, le=0.5)
+    """In place of k: largest probability with which a guess at a person's record within their class is right, such
+    as 0.09. k is the least number with 1 / k at or below it."""
     individual: Annotated[str, Field(min_length=1)] | IndividualSettings
     """Attribute that tells individuals apart, or every-record, which cannot be combined with kafka.envelope:
     debezium or cloudevents; or a mapping that also says which spellings of an id are one individual's."""
@@ -243,9 +264,23 @@ records are like."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")
     """Hash of this policy, if it may promise less than the one before it; a refused run prints it."""
 
+    @model_validator(mode="after")
+    def _has_one_k(self) -> PrivacySettings:
+        if self.max_risk is None:
+            if self.k is None:
+                raise ValueError("k or max_risk is required, such as max_risk: 0.09")
+        elif self.k not in (None, least := k_of_risk(self.max_risk)):
+            raise ValueError(
+                f"k: {self.k} and max_risk: {self.max_risk} do not agree, which asks for k: {least}; leave one of "
+                "them out"
+            )
+        return self
+
     @property
     def asked_k(self) -> int | None:
         """Return the k of classes; None only where the word none says so."""
+        if self.k is None and self.max_risk is not None:
+            return k_of_risk(self.max_risk)
         return None if self.k == "none" else self.k
 
     @property

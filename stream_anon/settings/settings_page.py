@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from stream_anon.settings.certificates import signing
 from stream_anon.settings.formats import registry
 from stream_anon.settings.json_schema import is_duration, meaning
 from stream_anon.settings.section import Section
+from stream_anon.settings.statement import stated_release
 
 HEAD = """# Settings
 One YAML file. Unknown keys are errors, and a message names the key and what is allowed. This page is generated from
@@ -61,6 +63,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("output", model.OutputSettings),
     ("certificates", signing.CertificateSettings),
     ("certificates.sign", signing.SigningSettings),
+    ("release", stated_release.ReleaseSettings),
     ("attributes.NAME", attribute.AttributeSettings),
     *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAIN_SETTINGS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
@@ -145,6 +148,7 @@ def _number(bound: Any) -> str:
 _WORDS: dict[Any, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"} | {
     Path: "a file",
     SecretStr: "a text",
+    dt.date: "a day",
     Any: "anything",
 }
 
@@ -158,9 +162,11 @@ def _kinds(annotation: Any) -> Iterator[str]:
     elif origin is Annotated:
         yield from _kinds(arguments[0])
     elif origin in (Union, UnionType):
-        yield from (kind for argument in arguments if argument is not NoneType for kind in _kinds(argument))
+        yield from (kind for argument in arguments for kind in _kinds(argument))
     elif origin is list:
         yield "a list"
+    elif annotation is NoneType:
+        return
     elif origin is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
         yield "a mapping"
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -20,6 +21,7 @@ from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
@@ -95,6 +97,8 @@ def _policy(folder: Path) -> Policy:
 def _asked() -> tuple[str, ...]:
     policy = SimpleNamespace(
         k=10_000,
+        individual=NAMES[0],
+        release=Statement(valid_until=dt.date(9999, 12, 31)),
         max_share=0.123456,
         diversity={NAMES[0]: DIVERSITY, LABEL: DIVERSITY},
         passed=(Sensitive(LABEL, families=(tuple(map(str, range(200))),), rest=NAMES[0]),),

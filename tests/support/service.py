@@ -92,7 +92,11 @@ class Stage:
                 **given.get("privacy", {}),
             },
             "window": {**window, **given.get("window", {})},
-            **{section: given[section] for section in ("engine", "output", "certificates") if section in given},
+            **{
+                section: given[section]
+                for section in ("engine", "output", "certificates", "release")
+                if section in given
+            },
             "attributes": {
                 name: {**attributes.get(name, {}), **given.get("attributes", {}).get(name, {})}
                 for name in {**attributes, **given.get("attributes", {})}

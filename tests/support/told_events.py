@@ -86,6 +86,7 @@ EVERY_KIND: tuple[e.Event, ...] = (
     e.WindowStudied(0.01),
     e.WindowAbandoned(12, "stopping"),
     e.WindowWithheld(12, ("age",)),
+    e.ReleaseExpired("2026-12-31"),
     e.TransactionBroken("commit", "ConnectionError", 3),
     e.TransactionEnded(e.Outcome.FENCED),
     e.WorkerStopping("SIGTERM"),

@@ -229,3 +229,24 @@ def test_the_proof_of_releases_is_a_file_that_the_audit_reads_and_a_key_signs_it
         assert len(proof) == (8 if public_keys else 4)
     with pytest.raises(ValueError, match="is no private key in PEM"):
         Anonymizer(Policy.load(path), signing_key=b"Mrs Smith")
+
+
+def test_an_expired_release_is_made_in_no_host_unless_somebody_accepts_it(tmp_path: Path) -> None:
+    policy = Policy.load(write_policy(tmp_path, release={"valid_until": "2020-02-29"}))
+    frame = pa.Table.from_pylist(people(60))
+    folder = ReleaseFolder(tmp_path / "releases", policy, "a query")
+    for attempt in (
+        lambda: Anonymizer(policy),
+        lambda: anonymize_frame(frame, policy),
+        lambda: folder.release("batch=1", frame),
+    ):
+        with pytest.raises(Refused, match=r"release-expired: release\.valid_until: was 2020-02-29"):
+            attempt()
+    assert folder.stored("batch=1") is None
+    assert len(anonymize_frame(frame, policy, accept_risks=["release-expired"])) == 60
+    judged = ReleaseFolder(tmp_path / "accepted", policy, "a query", accept_risks=["release-expired"])
+    assert judged.release("batch=1", frame).released == 60
+    # Somebody has judged the records there; the day is asked for at each release.
+    later = ReleaseFolder(tmp_path / "accepted", policy, "a query", judged=True)
+    with pytest.raises(Refused, match="release-expired"):
+        later.release("batch=2", frame)

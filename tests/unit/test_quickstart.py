@@ -69,5 +69,5 @@ def test_the_settings_for_kafka_on_the_page_make_a_service() -> None:
     (policy,) = YAML.findall(BEFORE)
     settings = parse_settings({**yaml.safe_load(policy), **yaml.safe_load(service)})
     assert settings.kafka is not None
-    assert build_policy(settings, ROOT / "policy.yaml").k == 10
+    assert build_policy(settings, ROOT / "policy.yaml").k == 12
     assert [command.split()[1] for command, _ in _steps(WITH_KAFKA)] == ["topics", "check", "run", "audit"]

@@ -53,6 +53,7 @@ GAUGES: dict[str, Callable[[Sequence[float]], float]] = {
     "stream_anon_ready": min,
     "stream_anon_not_ready": max,
     "stream_anon_certificate_end_timestamp_seconds": min,
+    "stream_anon_release_end_timestamp_seconds": min,
     "stream_anon_paused": max,
     "stream_anon_build_info": max,
     "stream_anon_policy_info": max,

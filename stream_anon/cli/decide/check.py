@@ -120,6 +120,8 @@ def _show_policy(console: Console, policy: Policy) -> None:
     console.print(Text(f"  each class: {k_in_words(policy.k)} individuals (told apart by {who}){diversity}"))
     for shield in policy.shields:
         console.print(Text(f"  each shield: {shield.k} individuals share {', '.join(shield.attributes)}"))
+    for key, text in policy.release.told.items():
+        console.print(Text(f"  release.{key}: {text}"))
     console.print(
         Text(
             f"  each window: {_limits(window)}, "

@@ -135,7 +135,10 @@ def propose_policy(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write; by default standard output.")
     ] = None,
-    k: Annotated[int, typer.Option(help="The k to propose.", min=2)] = 10,
+    max_risk: Annotated[
+        float | None, typer.Option(help="The risk to propose; by default 0.09.", min=1e-6, max=0.5)
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="The k to propose, in place of a risk.", min=2)] = None,
     equal_frequency: Annotated[
         list[str] | None,
         typer.Option(
@@ -147,7 +150,9 @@ def propose_policy(
     """Write a first policy from a sample; a person must decide what it marks."""
     from stream_anon.cli.decide.propose import propose
 
-    raise typer.Exit(propose(sample, output, k, equal_frequency or ()))
+    if k is not None and max_risk is not None:
+        raise SettingsError("--k", "says the same as --max-risk: leave one of them out")
+    raise typer.Exit(propose(sample, output, k, equal_frequency or (), max_risk))
 
 
 @app.command("negotiate", rich_help_panel="Decide")

@@ -8,13 +8,16 @@ from pathlib import Path
 import typer
 
 from stream_anon.errors import InputError
+from stream_anon.operations.propose.advice import USUAL_RISK
 from stream_anon.operations.propose.cuts import wanted_ranges
 from stream_anon.operations.propose.propose import propose as propose_text
 
 
-def propose(sample: Path, output: Path | None, k: int, equal_frequency: Sequence[str]) -> int:
+def propose(
+    sample: Path, output: Path | None, k: int | None, equal_frequency: Sequence[str], max_risk: float | None = None
+) -> int:
     """Write a first policy to `output`, or to standard output; return the exit code."""
-    text = propose_text(sample, k, wanted_ranges(equal_frequency))
+    text = propose_text(sample, k, wanted_ranges(equal_frequency), max_risk or USUAL_RISK)
     if output is None:
         typer.echo(text, nl=False)
         return 0

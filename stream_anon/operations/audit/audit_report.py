@@ -62,6 +62,7 @@ def as_json(report: AuditReport) -> dict[str, Any]:
             "digest": report.policy.digest,
             "revision": report.policy.revision,
             "k": report.policy.k,
+            **({"release": stated} if (stated := report.policy.release.told) else {}),
         },
         "counts": asdict(verdict.counts),
         "uncompared": {name_of(reason): count for reason, count in verdict.uncompared.items()},

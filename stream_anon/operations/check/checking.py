@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.conditions import Condition
 from stream_anon.errors import RegistryError, TopicError
@@ -22,6 +23,7 @@ from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, sampled_by, study_table
+from stream_anon.judging.validity import validity_findings
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.attribute_facts import AttributeFacts, attribute_facts
 from stream_anon.operations.starting.conditions import Sampled, look_at_deployment, look_at_sample
@@ -72,6 +74,7 @@ class CheckReport:
         return {
             "forbids": self.forbids,
             "policy": self.policy.digest,
+            "release": self.policy.release.told,
             "findings": [asdict(finding) for finding in self.findings],
             "seen": list(self.seen),
             "attributes": [asdict(facts) for facts in self.attributes],
@@ -111,7 +114,8 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
         sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     except RegistryError as error:  # all else can be told without it
         sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
-    findings = [*deployment.findings, *policy_findings(policy), *sampled.findings]
+    validity = validity_findings(policy.release, SystemClock().wall())
+    findings = [*deployment.findings, *policy_findings(policy), *validity, *sampled.findings]
     findings += await output_findings(policy, formats_of(kafka))
     absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
     if kafka.certificates not in absent:
@@ -153,7 +157,8 @@ def examine_file(
     texts = first_texts(name, sampled_by(policy))
     with closing(open_reader(name, policy, codec_of(policy).decode, standard)) as reader:
         found = study_table(policy, reader, texts)
-    findings = weighed([*policy_findings(policy), *sample_findings(policy, found)], accepted)
+    validity = validity_findings(policy.release, SystemClock().wall())
+    findings = weighed([*policy_findings(policy), *validity, *sample_findings(policy, found)], accepted)
     source = "standard input" if name == STANDARD else name
     return CheckReport(policy, source, attribute_facts(policy), (), findings, found, complete=True)
 

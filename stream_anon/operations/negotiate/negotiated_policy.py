@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, cast
 
+from stream_anon.microdata.bounds import k_of_risk
 from stream_anon.operations.policy_text import BLOCK, in_flow, kept_or_anew
 from stream_anon.settings.yaml_text import read_yaml
 
@@ -21,7 +22,7 @@ def negotiated_text(text: str, levels: Mapping[str, int], k: int, distinct: Mapp
     levels
         Level of the hierarchy by attribute.
     k
-        The k that the answer holds for.
+        The k that the answer holds for; a `max_risk` that asks for it stays, another one gives way.
     distinct
         Least distinct values by sensitive attribute, of those that were asked for.
     place
@@ -29,7 +30,11 @@ def negotiated_text(text: str, levels: Mapping[str, int], k: int, distinct: Mapp
     """
     document = cast("dict[str, Any]", read_yaml(text, place))
     wanted = deepcopy(document)
-    wanted["privacy"]["k"] = k
+    privacy = wanted["privacy"]
+    risk = privacy.get("max_risk")
+    if risk is None or k_of_risk(float(risk)) != k:
+        privacy.pop("max_risk", None)
+        privacy["k"] = k
     for name, least in distinct.items():
         wanted["privacy"].setdefault("sensitive", {}).setdefault(name, {})["distinct_l"] = least
     seed = {"seed": document["engine"]["seed"]} if "seed" in (document.get("engine") or {}) else {}
@@ -39,8 +44,10 @@ def negotiated_text(text: str, levels: Mapping[str, int], k: int, distinct: Mapp
 
 def _edited(text: str, wanted: Mapping[str, Any]) -> str:
     def with_k(block: re.Match[str]) -> str:
-        return re.sub(r"(?<![\w.-])(k: *)[0-9]+", rf"\g<1>{wanted['privacy']['k']}", block[0], count=1)
+        written = r"(?<![\w.-])(?:(k: *)[0-9]+|max_risk: *[0-9][0-9.e-]*)"
+        return re.sub(written, lambda old: f"{old[1] or 'k: '}{wanted['privacy']['k']}", block[0], count=1)
 
-    text = re.sub(BLOCK.format(key="privacy"), with_k, text, count=1)
+    if "max_risk" not in wanted["privacy"]:
+        text = re.sub(BLOCK.format(key="privacy"), with_k, text, count=1)
     text = re.sub(BLOCK.format(key="engine") + r"(?:[ \t]*\n)?", "", text, count=1).rstrip("\n")
     return f"{text}\n\nengine: {in_flow(wanted['engine'])}\n"

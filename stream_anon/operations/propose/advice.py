@@ -6,8 +6,16 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stream_anon.microdata.bounds import k_of_risk
 from stream_anon.operations.propose.roles import is_personal
 
+USUAL_RISK = 0.09
+THRESHOLDS = (
+    (USUAL_RISK, "public releases of clinical data: EMA policy 0070, Health Canada PRCI"),
+    (0.075, "a medium invasion of privacy, if somebody is found: Ontario IPC"),
+    (0.05, "a high invasion of privacy, if somebody is found: Ontario IPC"),
+)
+"""Risks that regulators accept, and who asks for them."""
 MANY = 12  # quasi-identifiers; beyond these, classes of k people agree in little
 _MOST_NAMED = 8
 
@@ -18,6 +26,12 @@ class Candidate:
 
     name: str
     values: int
+
+
+def thresholds() -> Iterator[str]:
+    """Return the thresholds in use, each with its k and its source, for a person to choose from."""
+    yield "  # DECIDE: how likely a guess may be right that a record of a class is somebody's. Thresholds in use:"
+    yield from (f"  #   {risk:<5} (k = {k_of_risk(risk)}): {source}" for risk, source in THRESHOLDS)
 
 
 def few_people(individuals: int, k: int) -> Iterator[str]:

@@ -17,9 +17,10 @@ from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledField, read_sample
 from stream_anon.judging.disguises.resembling import in_words
 from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.bounds import k_of_risk
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.propose.advice import Candidate, few_people, many_columns
+from stream_anon.operations.propose.advice import USUAL_RISK, Candidate, few_people, many_columns, thresholds
 from stream_anon.operations.propose.cuts import with_cuts
 from stream_anon.operations.propose.first_line import holds_names
 from stream_anon.operations.propose.guess import label
@@ -43,13 +44,17 @@ from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml
 
 
-def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) -> str:
+def propose(
+    path: Path, k: int | None = None, ranges: Mapping[str, int] | None = None, max_risk: float = USUAL_RISK
+) -> str:
     """Return the text of a settings file for the records in a CSV or JSON Lines file.
 
     Parameters
     ----------
     k
-        The k to propose.
+        The k to propose, in place of a risk.
+    max_risk
+        The risk to propose, see `k_of_risk`.
     ranges
         By numeric field, how many ranges of about as many values each it shall have; see `cuts`.
 
@@ -61,6 +66,7 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
         If `ranges` names a field that the file does not have.
     """
     sample, ranges = read_sample(path), ranges or {}
+    asked, k = (f"max_risk: {max_risk}", k_of_risk(max_risk)) if k is None else (f"k: {k}", k)
     for name in ranges.keys() - sample.columns.keys():
         raise SettingsError("--equal-frequency", f"{name}: the sample has no such field")
     whole = sample
@@ -98,7 +104,7 @@ def propose(path: Path, k: int = 10, ranges: Mapping[str, int] | None = None) ->
     advice = [*few_people(count, k), *many_columns(_candidates(sample, fields))]
 
     def written(proposed: list[ProposedField]) -> str:
-        return "\n".join(_lines(sample, proposed, unnamed, individual, k, advice)) + "\n"
+        return "\n".join(_lines(sample, proposed, unnamed, individual, asked, advice)) + "\n"
 
     text = written(fields)
     policy = build_policy(parse_settings(cast("dict[str, Any]", read_yaml(text))), path)
@@ -236,7 +242,7 @@ def _without_nesting(fields: list[ProposedField]) -> list[ProposedField]:
 
 
 def _lines(
-    sample: FieldSample, fields: list[ProposedField], unnamed: int, individual: str, k: int, advice: list[str]
+    sample: FieldSample, fields: list[ProposedField], unnamed: int, individual: str, asked: str, advice: list[str]
 ) -> Iterator[str]:
     more = "the first " if sample.more else ""
     yield f"# A first policy, proposed from {more}{sample.records} records. A person must decide what DECIDE marks."
@@ -260,7 +266,8 @@ def _lines(
         "#   output: people.anonymous",
         "",
         "privacy:",
-        f"  k: {k}",
+        *thresholds(),
+        f"  {asked}",
     )
     yield from _individual_lines(individual)
     diverse = [field.name for field in fields if field.diverse]

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.descriptions import Topics
@@ -22,6 +23,7 @@ from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.refusing import OF_RUN, refusal, weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, study
+from stream_anon.judging.validity import validity_findings
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
@@ -158,7 +160,8 @@ async def raise_if_forbidden(
         If no broker answers.
     """
     deployment = await look_at_deployment(connection, topics, kafka, policy)
-    findings = [*deployment.findings, *policy_findings(policy)]
+    validity = validity_findings(policy.release, SystemClock().wall())
+    findings = [*deployment.findings, *policy_findings(policy), *validity]
     _raise_for(findings, kafka.accept_risks)
     if await _judged_before(certificates, policy, kafka):
         return None

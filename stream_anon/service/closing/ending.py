@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from stream_anon.ports import Place
+from stream_anon.service.events import Outcome
 
 
 class Ending(Enum):
@@ -14,6 +15,18 @@ class Ending(Enum):
     AT_START = "nothing became visible"
     AT_END = "all became visible"
     ELSEWHERE = "somebody else went on"
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return how a publication has ended that is not tried again."""
+        return _OUTCOMES[self]
+
+
+_OUTCOMES = {
+    Ending.AT_START: Outcome.FENCED,  # the group has moved on, so the window is not sent again
+    Ending.AT_END: Outcome.FOUND_COMMITTED,
+    Ending.ELSEWHERE: Outcome.LOST,
+}
 
 
 def how_it_ended(

@@ -43,6 +43,7 @@ from stream_anon.microdata.release import Release
 from stream_anon.ports import At, Clock, Membership, Publication, ReleaseLedger, Sink, Steps
 from stream_anon.ports.publication import bundled
 from stream_anon.service.busy_time import BusyTime
+from stream_anon.service.closing.agreed_time import AgreedTime
 from stream_anon.service.closing.ending import Ending, how_it_ended
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.outgoing import (
@@ -76,6 +77,8 @@ class ClosingSteps:
         Opens the ledger, and creates it again if it was deleted.
     first_window
         Withholds a window if a declared field has not come yet.
+    agreed_time
+        Withholds each window once the policy's release has expired.
     settle_within
         Seconds that the broker is given in step 6. If that breaks before, it was not for want of time.
     too_slow
@@ -96,6 +99,7 @@ class ClosingSteps:
     current: Callable[[], Membership | None]
     keeper: LedgerKeeper
     first_window: FirstWindow
+    agreed_time: AgreedTime
     busy: BusyTime
     settle_within: float
     too_slow: Callable[[SealedWindow], bool] = lambda _: False
@@ -206,6 +210,7 @@ class ClosingSteps:
             named = publications[number].digest
         begun = self.clock.monotonic()
         while True:
+            self.agreed_time.judge()  # at each attempt: the broker may have been away for days
             steps = Steps("closing", self.at, self.clock.monotonic)
             publication = bundled(publications)
             try:
@@ -245,7 +250,7 @@ class ClosingSteps:
                         # put into other classes at each attempt.
                         await rewrite(0, previous)
                     continue
-                outcome = Outcome.REFUSED if unsent else _OUTCOMES[ending]
+                outcome = Outcome.REFUSED if unsent else ending.outcome
             self.reachability.back(Away.DATING)
             break
         self.reachability.back(Away.PUBLISHING)
@@ -290,10 +295,3 @@ class ClosingSteps:
             except BrokerError as error:
                 self.reachability.failed(Away.PUBLISHING, error)
             await pauses.pause()
-
-
-_OUTCOMES = {
-    Ending.AT_START: Outcome.FENCED,  # the group has moved on, so the window is not sent again
-    Ending.AT_END: Outcome.FOUND_COMMITTED,
-    Ending.ELSEWHERE: Outcome.LOST,
-}

@@ -38,6 +38,8 @@ class WorkerStarted(Event):
         Whether somebody has chosen `max_records`.
     target_loss
         The loss at which windows close before max_delay; None where the policy names none.
+    release_ends
+        When the release expires that the policy states, in seconds since the epoch; None if it does not.
     """
 
     software: str
@@ -60,6 +62,7 @@ class WorkerStarted(Event):
     shields: tuple[Shield, ...] = ()
     chosen: bool = True
     target_loss: float | None = None
+    release_ends: float | None = None
 
     def _lines(self) -> Iterator[Said]:
         yield LogLine.STARTED.said(
@@ -157,6 +160,21 @@ class KernelsCompiled(Event):
     line = LogLine.COMPILED
 
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseExpired(Event):
+    """A window is withheld, since the day up to which the policy states its release has passed; the worker ends.
+
+    Parameters
+    ----------
+    valid_until
+        That day.
+    """
+
+    line = LogLine.RELEASE_EXPIRED
+
+    valid_until: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import k_in_words
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 
 def in_words(policy: Policy) -> tuple[str, ...]:
     """Return each criterion by the name of its setting; k comes first."""
-    asked = [f"k {k_in_words(policy.k)}", f"max_share {policy.max_share:g}"]
+    people = policy.k is not None and policy.individual != EVERY_RECORD  # k records may be one person's
+    risk = f", a risk of 1/{policy.k} at most" if people else ""
+    asked = [f"k {k_in_words(policy.k)}{risk}", f"max_share {policy.max_share:g}"]
     for name, diversity in policy.diversity.items():
         asked += [f"{name}: {words}" for words in diversity.in_words]
     asked += [
@@ -23,4 +25,6 @@ def in_words(policy: Policy) -> tuple[str, ...]:
     if policy.presence is not None:
         asked.append(policy.presence.in_words)
     asked += [f"shield {shield.in_words}" for shield in policy.shields]
+    if policy.release.valid_until is not None:
+        asked.append(f"released until {policy.release.valid_until}")
     return tuple(asked)

@@ -29,11 +29,13 @@ from stream_anon.engine.partitioners import partitioners, partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.window import SealedWindow
 from stream_anon.formats.codecs import RecordFormats, described, topic_codec
+from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source
 from stream_anon.privacy.certificate import Delivery
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.busy_time import BusyTime
+from stream_anon.service.closing.agreed_time import AgreedTime
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
@@ -234,6 +236,12 @@ def assemble(  # noqa: PLR0913 - a part an argument
         current=source.membership,
         keeper=keeper,
         first_window=FirstWindow(tell),
+        agreed_time=AgreedTime(
+            Statement() if delivery == "file" else policy.release,  # a shadow publishes nothing
+            kafka.accept_risks,
+            clock,
+            tell,
+        ),
         busy=busy,
         settle_within=settle_within,
         too_slow=bounding.too_slow,

@@ -126,6 +126,40 @@ async def test_a_field_that_never_comes_is_published_as_null_where_that_was_acce
     assert all(each["accepted"] == ["missing-field"] for each in published.certificates)
 
 
+async def test_after_the_last_day_of_a_release_no_run_starts_and_audits_go_on(
+    stage: Stage,
+) -> None:
+    def stated(day: str, **kafka: Any) -> Path:
+        return stage.config(kafka=kafka, release={"owner": "dpo@example.org", "valid_until": day})
+
+    await produce(stage, make_records(400, 1))
+    with WorkerProcess(stated("2999-12-31")):
+        await wait_until_accounted(stage, 400)
+    documents = [json.loads(r.value) for r in await stage.kafka.read_to_end(f"{stage.output}.certificates")]
+    texts = [json.loads(each["text"]) for each in documents if "text" in each]
+    assert [text["release"]["owner"] for text in texts] == ["dpo@example.org"]
+
+    over = stated("2020-02-29")
+    with WorkerProcess(over) as refused:
+        assert await refused.ended(60) == 1
+        assert "release-expired: release.valid_until: was 2020-02-29" in refused.text
+        assert "dpo" not in refused.text
+    command = [sys.executable, "-m", "stream_anon.cli.main"]
+    for name, code in (("check", 1), ("audit", 0)):
+        told = await asyncio.to_thread(
+            subprocess.run, [*command, name, "--config", str(over)], capture_output=True, timeout=120
+        )
+        assert told.returncode == code, told.stdout
+
+    await produce(stage, make_records(400, 1, first=400))
+    with WorkerProcess(stated("2020-02-29", accept_risks=["release-expired"])):
+        await wait_until_accounted(stage, 800)
+    read = {True: 0, False: 0}
+    for each in await _certificates(stage):
+        read[each["accepted"] == ["release-expired"]] += each["in"]
+    assert read == {True: 400, False: 400}
+
+
 async def _stamped_by_brokers(stage: Stage, topic: str, kind: str) -> None:
     """Say who puts the time on a topic's records: `LogAppendTime` or `CreateTime`."""
     admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)

@@ -16,8 +16,10 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.errors import BrokerError
+from stream_anon.microdata.output.statement import Statement
 from stream_anon.ports import Membership, Parcel, Place, Publication, Source, Targets
 from stream_anon.ports.publication import header_of
+from stream_anon.service.closing.agreed_time import AgreedTime
 from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, QueuedWindow
 from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Away, Event
@@ -158,6 +160,7 @@ class Worker:
             current=self.source.membership,
             keeper=self.keeper,
             first_window=cast("Any", None),
+            agreed_time=AgreedTime(Statement(), (), clock, self.events.append),
             busy=cast("Any", None),
             settle_within=transaction_timeout,
         )

@@ -580,6 +580,31 @@ CASES = (
         by="instance",
     ),
     Case(
+        "StreamAnonReleaseExpires",
+        {
+            'release_end_timestamp_seconds{job="soon", instance="a"}': f"{29 * 86_400}x60",
+            'release_end_timestamp_seconds{job="later", instance="a"}': f"{31 * 86_400}x60",
+            # It has ten minutes left, and the other alert follows.
+            'release_end_timestamp_seconds{job="over", instance="a"}': "600x60",
+            # The worker of the old policy is gone, and one of a policy that names a later day is there.
+            'release_end_timestamp_seconds{job="renewed", instance="a"}': "600x4 _x56",
+            'release_end_timestamp_seconds{job="renewed", instance="b"}': f"_x5 {99 * 86_400}x55",
+        },
+        {"5m": (), "20m": ("soon",), "55m": ("soon",)},
+    ),
+    Case(
+        "StreamAnonReleaseExpired",
+        {
+            'release_end_timestamp_seconds{job="soon", instance="a"}': f"{86_400}x60",
+            'release_end_timestamp_seconds{job="over", instance="a"}': "600x60",
+            # It ended at its first window after the day, and no start lasts until a scrape.
+            'release_end_timestamp_seconds{job="ended", instance="a"}': "600x11 _x49",
+            'release_end_timestamp_seconds{job="renewed", instance="a"}': "600x4 _x56",
+            'release_end_timestamp_seconds{job="renewed", instance="b"}': f"_x5 {99 * 86_400}x55",
+        },
+        {"5m": (), "9m": (), "20m": ("ended", "over"), "55m": ("ended", "over")},
+    ),
+    Case(
         "StreamAnonPolicySplit",
         {
             # Rolled out within some minutes.

@@ -178,6 +178,7 @@ NOT_SHOWN = {
     "stream_anon_broker_away_seconds_total",
     "stream_anon_broker_reachable",
     "stream_anon_certificate_end_timestamp_seconds",  # an alert and a log line tell in time
+    "stream_anon_release_end_timestamp_seconds",  # two alerts tell in time
     "stream_anon_information_loss_ratio",  # the last window's: the histogram holds all of them
     "stream_anon_input_lost_records_total",
     "stream_anon_not_ready",  # the alert and the status page tell the reason

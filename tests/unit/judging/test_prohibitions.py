@@ -12,7 +12,7 @@ import pytest
 from stream_anon.conditions import Condition
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.judging.findings import Finding, Severity, policy_findings
-from stream_anon.judging.prohibitions import OF_RECORDS, prohibitions
+from stream_anon.judging.prohibitions import OF_RELEASES, prohibitions
 from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, Study, study
@@ -217,4 +217,4 @@ def test_a_check_of_a_file_tells_the_kind_and_the_share_and_no_value(tmp_path: P
 
 
 def test_the_condition_forbids_files_and_frames_too() -> None:
-    assert Condition.DISGUISED_IDENTIFIER in OF_RECORDS
+    assert Condition.DISGUISED_IDENTIFIER in OF_RELEASES

@@ -76,6 +76,7 @@ CLOSE = {f"{ILLNESS}/t_closeness": {"t": 0.3}}
 # Of each setting: a policy, one that promises less by this setting, and the place that is told.
 COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     "privacy.k": ({}, {"privacy/k": 4}, "privacy.k"),
+    "privacy.max_risk": ({"privacy/max_risk": 0.2}, {"privacy/k": 4, "privacy/max_risk": 0.25}, "privacy.k"),
     "privacy.individual": ({}, {"privacy/individual": "event"}, "privacy.individual"),
     "privacy.individual.field": ({}, {"privacy/individual": {"field": "event"}}, "privacy.individual"),
     "privacy.individual.normalize": (
@@ -287,6 +288,7 @@ NO_PROMISE = {
 NO_PROMISE_WHOLE = {
     "kafka.registry": "where schemas are; fields have the same names",
     "kafka.security": "how to log in",
+    "release": "words, and days after which nothing is released; no record is the safer or the less safe by them",
     "method": "of files: a service, which has a policy before, refuses it",
     "http": "who may see figures, not what is released",
     "logs": "how log lines look",

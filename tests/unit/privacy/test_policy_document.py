@@ -30,6 +30,7 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
 from stream_anon.privacy.certificate import PART_BYTES
 from stream_anon.privacy.policy_document import (
@@ -415,3 +416,47 @@ def test_a_hierarchy_is_read_only_if_each_node_comes_after_its_parent(
     right: bool, hierarchy: dict[str, Any]
 ) -> None:
     assert _is_read(_one(kind="categorical", hierarchy=hierarchy)) is right
+
+
+def test_what_is_stated_of_a_release_is_read_from_its_document_and_a_document_without_it_states_nothing() -> None:
+    stated = Statement("the public", "research", "§ 75", "", dt.date(2027, 3, 31), dt.date(2027, 1, 31), "dpo")
+    policy = ward_policy(release=stated)
+    document = PolicyDocument.of(policy)
+    assert json.loads(document.text)["release"] == {
+        "recipient": "the public",
+        "purpose": "research",
+        "legal_basis": "§ 75",
+        "valid_until": "2027-03-31",
+        "review_by": "2027-01-31",
+        "owner": "dpo",
+    }
+    assert document.policy().release == stated
+    without = PolicyDocument.of(ward_policy())
+    assert "release" not in json.loads(without.text)
+    assert without.policy().release == Statement()
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        {},
+        {"owner": ""},
+        {"owner": "a\nb"},
+        {"owner": "x" * 1001},
+        {"owner": 5},
+        {"valid_until": "2027-3-31"},
+        {"valid_until": "2027-03-31", "review_by": "2028-01-01"},
+        {"until": "2027-03-31"},
+        "the public",
+    ],
+)
+def test_a_statement_is_read_only_if_the_settings_allow_it(release: Any) -> None:
+    plain = json.loads(PolicyDocument.of(ward_policy()).text)
+
+    def read(stated: Any) -> Policy:
+        text = json.dumps(plain | {"release": stated}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return PolicyDocument.from_text(text).policy()
+
+    assert read({"owner": "dpo"}).release.owner == "dpo"
+    with pytest.raises(CertificateError, match="cannot read the policy document"):
+        read(release)

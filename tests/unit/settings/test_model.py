@@ -443,3 +443,43 @@ def test_what_is_no_size_is_refused(document: dict[str, Any], text: str) -> None
 def test_memory_in_which_no_window_has_room_is_refused(document: dict[str, Any], text: str) -> None:
     with pytest.raises(SettingsError, match="max_memory must be 16MiB or more"):
         parse_settings(document | {"window": {"max_memory": text}})
+
+
+def _risky(**privacy: Any) -> dict[str, Any]:
+    return PEOPLE | {"privacy": {"individual": "person", **privacy}}
+
+
+@pytest.mark.parametrize(
+    ("privacy", "key", "complaint"),
+    [
+        ({}, "privacy", "k or max_risk is required"),
+        ({"k": None, "max_risk": 0.09}, "privacy.k", "must be a number from 2 on"),
+        ({"k": 11, "max_risk": 0.09}, "privacy", "k: 11 and max_risk: 0.09 do not agree, which asks for k: 12"),
+        ({"k": 13, "max_risk": 0.09}, "privacy", "do not agree"),
+        ({"k": "none", "max_risk": 0.09}, "privacy", "k: none and max_risk: 0.09 do not agree"),
+        ({"max_risk": 0}, "privacy.max_risk", "greater than or equal to 0.000001"),
+        ({"max_risk": -0.1}, "privacy.max_risk", "greater than or equal to"),
+        ({"max_risk": 0.51}, "privacy.max_risk", "less than or equal to 0.5"),
+        ({"max_risk": float("nan")}, "privacy.max_risk", "less than or equal to 0.5"),
+        ({"max_risk": "low"}, "privacy.max_risk", "number"),
+    ],
+)
+def test_a_risk_is_refused_that_no_k_keeps_or_that_contradicts_one(
+    privacy: dict[str, Any], key: str, complaint: str
+) -> None:
+    error = _refused(_risky(**privacy))
+    assert error.key == key
+    assert complaint in str(error)
+
+
+def test_whoever_wins_replaces_k_by_a_risk_and_a_risk_by_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse_settings(_risky(max_risk=0.09)).privacy.asked_k == 12
+    assert parse_settings(_risky(max_risk=0.09), {"privacy": {"k": 5}}).privacy.asked_k == 5
+    assert parse_settings(_risky(k=9), {"privacy": {"max_risk": 0.05}}).privacy.asked_k == 20
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__MAX_RISK", "0.075")
+    assert parse_settings(_risky(k=9)).privacy.asked_k == 14
+    assert parse_settings(_risky(k=9), {"privacy": {"k": 7}}).privacy.asked_k == 7
+    monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "10")
+    assert "do not agree" in str(_refused(_risky(k=9)))
+    monkeypatch.delenv("STREAM_ANON__PRIVACY__MAX_RISK")
+    assert parse_settings(_risky(max_risk=0.09)).privacy.asked_k == 10

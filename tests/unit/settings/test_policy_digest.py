@@ -101,3 +101,32 @@ def test_a_policy_that_names_no_number_of_records_keeps_the_digest_of_the_one_th
     assert load_policy(file).digest == unnamed.digest
     file.write_text(f"window: {{max_records: 1000000}}\n{PLAIN}")
     assert load_policy(file).digest != unnamed.digest
+
+
+def test_a_risk_and_the_k_that_it_asks_for_are_the_same_policy(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    digests = set()
+    for words in ("k: 12", "max_risk: 0.09", "max_risk: 0.085", "k: 12, max_risk: 0.09"):
+        file.write_text(PLAIN.replace("k: 2", words))
+        policy = load_policy(file)
+        assert policy.k == 12
+        digests.add(policy.digest)
+    assert len(digests) == 1
+    file.write_text(PLAIN.replace("k: 2", "max_risk: 0.08"))
+    assert load_policy(file).digest not in digests
+
+
+def test_what_is_stated_of_a_release_is_part_of_the_policy_and_an_empty_statement_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    digests = []
+    for release in (
+        "",
+        "release: {}\n",
+        "release: {owner: ''}\n",
+        "release: {owner: us}\n",
+        "release: {owner: you}\n",
+    ):
+        file.write_text(release + PLAIN)
+        digests.append(load_policy(file).digest)
+    assert digests[0] == digests[1] == digests[2]
+    assert len(set(digests[2:])) == 3

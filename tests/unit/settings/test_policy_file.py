@@ -865,7 +865,7 @@ def test_only_the_word_none_asks_for_no_k(tmp_path: Path, monkeypatch: pytest.Mo
         assert error.value.key == "privacy.k"
     document = yaml.safe_load(path.read_text())
     del document["privacy"]["k"]
-    with pytest.raises(SettingsError, match=r"privacy\.k: is required"):
+    with pytest.raises(SettingsError, match=r"privacy: k or max_risk is required"):
         load_policy(write_document(tmp_path, document))
     path = write_policy(tmp_path, privacy={**WITHOUT_K, "k": 5})
     monkeypatch.setenv("STREAM_ANON__PRIVACY__K", "")

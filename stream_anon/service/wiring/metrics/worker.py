@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from stream_anon.adapters.prometheus.declaring import Declaring
 from stream_anon.errors import Cause
 from stream_anon.service import events as e
@@ -17,6 +19,11 @@ class WorkerMetrics:
         self._build = declare.gauge("build_info", "The running software.", ("version", "revision"))
         labels = ("policy", "engine", "delivery", "revision")
         self._policy = declare.gauge("policy_info", "The policy in force.", labels)
+        self._release_ends = declare.gauge(
+            "release_end_timestamp_seconds",
+            "When the release expires that the policy states (release.valid_until); +Inf if it never does.",
+        )
+        self._release_ends.set(math.inf)
         self._ordered = declare.gauge("paused", "1 while an operator has paused the reading.")
         self._clock_steps = declare.family(
             "clock_steps",
@@ -41,6 +48,7 @@ class WorkerMetrics:
                 version, _, source = event.software.partition("+")
                 self._build.labels(version, source).set(1)
                 self._policy.labels(event.policy, event.engine, event.delivery, event.revision).set(1)
+                self._release_ends.set(math.inf if event.release_ends is None else event.release_ends)
             case e.ReadingOrdered():
                 self._ordered.set(event.paused)
             case e.ClockSet():

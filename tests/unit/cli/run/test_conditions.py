@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -237,5 +238,69 @@ def test_a_condition_of_brokers_cannot_be_accepted_for_a_file(
     for method in ((), ("--method", "anatomy", "--option", "target=illness")):
         target = tmp_path / "out.jsonl"
         assert run(monkeypatch, "anonymize", "-c", policy, source, target, *method, "--accept-risk", "brokers") == 2
-        said = capsys.readouterr().err
-        assert "can have no-record-fits, missing-field, rare-values, disguised-identifier, not brokers" in said
+        said = " ".join(capsys.readouterr().err.split())
+        known = "no-record-fits, missing-field, rare-values, disguised-identifier, release-expired"
+        assert f"can have {known}, not brokers" in said
+
+
+OVER: dict[str, Any] = {"recipient": "the public", "valid_until": "2020-02-29", "owner": "dpo@example.org"}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [(), ("--method", "datafly"), ("--method", "anatomy", "--option", "target=illness")],
+)
+def test_no_file_is_released_after_the_last_day_that_the_policy_states(
+    method: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    criteria = {"sensitive": {"illness": {"distinct_l": 2}}}
+    policy, target = write_policy(tmp_path, privacy=criteria, release=OVER), tmp_path / "out.jsonl"
+    source = write_json_lines(tmp_path / "in.jsonl", people(100))
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *method) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "release-expired: release.valid_until: was 2020-02-29, and that day has passed in UTC" in told
+    assert "dpo" not in told
+    assert not target.exists()
+    stated = {**OVER, "valid_until": "2999-12-31"}
+    write_policy(tmp_path, privacy=criteria, release=stated)
+    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *method) == 0
+
+
+def test_what_is_stated_of_a_release_stands_in_its_policy_document_and_reports_and_outlives_its_last_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy, target = write_policy(tmp_path, release=OVER), tmp_path / "out.jsonl"
+    source, proof = write_json_lines(tmp_path / "in.jsonl", people(100)), tmp_path / "certificates.jsonl"
+    report = tmp_path / "report.json"
+    command = ("anonymize", "-c", policy, source, target, "--certificates", proof, "--report", report)
+    assert run(monkeypatch, *command, "--accept-risk", "release-expired") == 0
+    document, *certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    assert json.loads(document["text"])["release"] == OVER
+    assert certificates[0]["accepted"] == ["release-expired"]
+    assert json.loads(report.read_text())["release"] == OVER
+    capsys.readouterr()
+    # An audit asks for no valid release, and of a policy that states none as well.
+    audit = ("audit", "-c", policy, "--output", target, "--certificates", proof, "--json")
+    assert run(monkeypatch, *audit) == 0
+    assert json.loads(capsys.readouterr().out)["policy"]["release"] == OVER
+    write_policy(tmp_path)
+    assert run(monkeypatch, *audit) == 0
+    assert "release" not in json.loads(capsys.readouterr().out)["policy"]
+
+
+def test_check_of_a_file_says_that_a_release_has_expired_or_soon_will(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", people(100))
+    soon = (dt.datetime.now(dt.UTC) + dt.timedelta(days=10)).date().isoformat()
+    for day, code, told in (("2020-02-29", 1, "was 2020-02-29"), (soon, 0, f"is {soon}"), ("2999-12-31", 0, "")):
+        policy = write_policy(tmp_path, release={**OVER, "valid_until": day})
+        assert run(monkeypatch, "check", "-c", policy, "--input", source, "--json") == code
+        found = json.loads(capsys.readouterr().out)
+        assert found["release"]["valid_until"] == day
+        texts = [one["text"] for one in found["findings"] if one["place"] == "release.valid_until"]
+        assert [text.startswith(told) for text in texts] == [True] * bool(told)
+        assert run(monkeypatch, "check", "-c", policy, "--input", source) == code
+        said = capsys.readouterr().out
+        stated = {**OVER, "valid_until": day}
+        assert all(f"  release.{key}: {text}\n" in said for key, text in stated.items())

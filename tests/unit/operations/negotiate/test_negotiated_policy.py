@@ -38,6 +38,23 @@ def test_k_changes_and_comments_stay(before: str, after: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("privacy: {max_risk: 0.05, individual: p} # people\n", "privacy: {k: 7, individual: p} # people\n"),
+        ("privacy:\n  # so much\n  max_risk: 0.05  # k = 20\n", "privacy:\n  # so much\n  k: 7  # k = 20\n"),
+        ("privacy: {max_risk: 0.15}  # seven\n", "privacy: {max_risk: 0.15}  # seven\n"),
+        ("privacy: {max_risk: 0.15, k: 7}\n", "privacy: {max_risk: 0.15, k: 7}\n"),
+    ],
+)
+def test_a_risk_that_asks_for_another_k_gives_way_to_it(before: str, after: str) -> None:
+    assert _written(before) == f"{after}\n{ENGINE}"
+
+
+def test_a_risk_beside_its_k_gives_way_too() -> None:
+    assert yaml.safe_load(_written("privacy: {max_risk: 0.05, k: 20}\n"))["privacy"] == {"k": 7}
+
+
+@pytest.mark.parametrize(
     "engine",
     [
         "engine: {name: mondrian, relaxed: true}\n",

@@ -639,7 +639,25 @@ def test_the_command_writes_where_it_is_told_and_exits_with_zero(tmp_path: Path)
     assert (shown.exit_code, written.exit_code) == (0, 0)
     assert output.read_text() == shown.stdout
     assert load_policy(output).k == 12
+    assert "  k: 12\n" in shown.stdout
     assert "DECIDE" in written.stdout
+
+
+def test_a_risk_is_proposed_beside_the_thresholds_in_use_with_their_k_and_source(tmp_path: Path) -> None:
+    sample = write_json(tmp_path / "s.jsonl", people())
+    shown = CliRunner().invoke(app, ["propose", "--input", str(sample)])
+    assert shown.stdout == propose(sample)
+    assert yaml.safe_load(shown.stdout)["privacy"]["max_risk"] == 0.09
+    assert "k" not in yaml.safe_load(shown.stdout)["privacy"]
+    lines = re.findall(r"  #   ([0-9.]+) +\(k = ([0-9]+)\): (.+)", shown.stdout)
+    assert [line[:2] for line in lines] == [("0.09", "12"), ("0.075", "14"), ("0.05", "20")]
+    assert "EMA policy 0070" in lines[0][2]
+    assert all("Ontario IPC" in line[2] for line in lines[1:])
+    strict = CliRunner().invoke(app, ["propose", "--input", str(sample), "--max-risk", "0.05"])
+    (tmp_path / "strict.yaml").write_text(strict.stdout)
+    assert load_policy(tmp_path / "strict.yaml").k == 20
+    both = CliRunner().invoke(app, ["propose", "--input", str(sample), "--max-risk", "0.05", "--k", "20"])
+    assert isinstance(both.exception, SettingsError)
 
 
 def test_keys_with_dots_are_proposed_with_their_path(tmp_path: Path) -> None:
@@ -714,7 +732,7 @@ def test_ranges_of_equal_frequency_begin_only_where_k_people_stand(tmp_path: Pat
 def test_ranges_of_equal_frequency_are_asked_for_by_name(tmp_path: Path) -> None:
     source = write_json(tmp_path / "in.jsonl", people())
     runner = CliRunner()
-    found = runner.invoke(app, ["propose", "--input", str(source), "--equal-frequency", "age=4"])
+    found = runner.invoke(app, ["propose", "--input", str(source), "--equal-frequency", "age=4", "--k", "10"])
     assert found.exit_code == 0
     assert "cuts: [" in found.stdout
     for wrong in ("age", "age=1", "age=x", "=4"):

@@ -37,9 +37,10 @@ ABSENT = Finding(Severity.FORBIDS, "out", "does not exist", Condition.MISSING_TO
 WARNING = Finding(Severity.WARNS, "window", "is small")
 
 
-def _settings(*accepted: str) -> Settings:
+def _settings(*accepted: str, **sections: Any) -> Settings:
     return parse_settings(
         {
+            **sections,
             "kafka": {
                 "bootstrap_servers": "127.0.0.1:9",
                 "group": "g",
@@ -64,9 +65,13 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
     """Return a start of a worker on a deployment and a sample with these findings."""
 
     async def begin(
-        *accepted: str, deployment: tuple[Finding, ...] = (), sample: tuple[Finding, ...] = (), before: str = ""
+        *accepted: str,
+        deployment: tuple[Finding, ...] = (),
+        sample: tuple[Finding, ...] = (),
+        before: str = "",
+        **sections: Any,
     ) -> list[str]:
-        settings, looked = _settings(*accepted), []
+        settings, looked = _settings(*accepted, **sections), []
         policy = build_policy(settings, Path("policy.yaml"))
 
         async def look_at_deployment(*_: object) -> Deployment:
@@ -120,6 +125,17 @@ async def test_an_accepted_condition_lets_a_worker_start_and_no_other_one(start:
     await start("durability", "rare-values", deployment=(FEW_REPLICAS,), sample=(RARE,))
     with pytest.raises(Refused, match="durability"):
         await start("rare-values", deployment=(FEW_REPLICAS,), sample=(RARE,))
+
+
+async def test_no_worker_starts_after_the_last_day_of_its_release_not_even_after_windows_were_judged(
+    start: Start,
+) -> None:
+    over = {"valid_until": "2020-02-29"}
+    for before in ("", "same"):
+        with pytest.raises(Refused, match=r"release-expired: release\.valid_until: was 2020-02-29"):
+            await start(before=before, release=over)
+    assert await start("release-expired", release=over) == ["deployment", "sample"]
+    assert await start(release={"valid_until": "2999-12-31", "review_by": "2020-02-29"}) == ["deployment", "sample"]
 
 
 async def test_a_missing_topic_is_waited_for(start: Start) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.bounds import ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.settings.policy_file import load_policy
@@ -45,4 +47,7 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
     words = "of 20,000 people at most 0.3 of those who fit a class are in it"
     assert in_words(replace(policy, presence=known))[2:] == (words,)
     bound = ReturnBound(10, 30 * 86_400.0)
+    assert in_words(bounded)[0] == "k 7, a risk of 1/7 at most"
+    stated = replace(policy, release=Statement(owner="nobody", valid_until=dt.date(2027, 3, 31)))
+    assert in_words(stated)[2:] == ("released until 2027-03-31",)
     assert in_words(replace(bounded, returning=bound))[2:] == ("one person at most 10 times in 30 days",)

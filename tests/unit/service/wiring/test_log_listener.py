@@ -66,6 +66,7 @@ FIELDS = {
     "size-unstudied": "",
     "window-abandoned": "records reason",
     "window-withheld": "records attributes",
+    "release-expired": "valid_until",
     "commit-uncertain": "step error windows",
     "commit-settled": "outcome",
     "commit-fenced": "",

@@ -1,5 +1,6 @@
 import io
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -581,3 +582,11 @@ def test_sizes_that_were_learned_are_shown_beside_the_target(observed: Observed)
     observed.tell(e.SizesLearned(30_000, 20_000, 100, 100))
     (hint,) = observed.board.status()["hints"]
     assert hint.endswith("a longer max_delay, fewer workers or a higher target_loss would do")
+
+
+def test_the_end_of_a_release_is_a_metric_and_infinite_where_none_is_stated(observed: Observed) -> None:
+    assert observed.value("release_end_timestamp_seconds") == math.inf, "0 would be an alert"
+    observed.tell(replace(STARTED, release_ends=1_806_537_600.0))
+    assert observed.value("release_end_timestamp_seconds") == 1_806_537_600.0
+    observed.tell(STARTED)
+    assert observed.value("release_end_timestamp_seconds") == math.inf

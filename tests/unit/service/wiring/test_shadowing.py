@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from stream_anon.errors import SettingsError
+from stream_anon.errors import Refused, SettingsError
 from stream_anon.service.shadow import Beside
 from stream_anon.service.wiring import building, shadowing
 from stream_anon.settings.loading import parse_settings
@@ -38,3 +38,15 @@ def test_a_shadow_refuses_a_bound_on_releases_since_it_counts_none() -> None:
     policy = build_policy(settings, ROOT / "policy.yaml")
     with pytest.raises(SettingsError, match=r"privacy\.returning: is for a service on topics"):
         shadowing.build_shadow(settings, policy, FakeClock(), print, asyncio.Event(), Beside("b", lambda _: None))
+
+
+def test_a_shadow_goes_on_after_the_last_day_of_a_release_since_it_publishes_nothing() -> None:
+    kafka = {"bootstrap_servers": "nowhere:1", "group": "g", "input": "people", "output": "out"}
+    settings = parse_settings({**PEOPLE, "kafka": kafka, "release": {"valid_until": "2020-02-29"}})
+    policy = build_policy(settings, ROOT / "policy.yaml")
+    beside = Beside("b", lambda _: None)
+    shadow = shadowing.build_shadow(settings, policy, FakeClock(), print, asyncio.Event(), beside)
+    shadow._parts.closing_steps.agreed_time.judge()
+    service = building.build_worker(settings, policy, FakeClock(), print, asyncio.Event(), cast("Any", None))
+    with pytest.raises(Refused, match="release-expired"):
+        service._parts.closing_steps.agreed_time.judge()

@@ -1,0 +1,1 @@
+"""What is stated of a release: the section `release`."""
