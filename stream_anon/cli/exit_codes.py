@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 MEANINGS: Mapping[int, str] = {
     0: "done; a check or an audit found nothing",
-    1: "a check or an audit found something, leakage above a threshold, no planned setting meets the limits, "
+    1: "a check or an audit found something, leakage or an attack above a threshold, no planned setting meets the "
+    "limits, "
     "too many rejects, a run or a release was refused, `audit --k` asked for more than holds, or the service gave "
     "up",
     2: "settings, files or options are wrong",

@@ -16,7 +16,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.format_names import as_written, released_format
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population
-from stream_anon.microdata.attributes import PassThrough, Sensitive
+from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
@@ -36,15 +36,15 @@ class Released:
         int64[c, m], how many records of each box have each label; None where none was asked for.
     classes
         int64[n], the box of each record.
-    sensitive
-        The n values of each sensitive attribute, by name.
+    passed
+        The n values of each attribute that passes, by name.
     """
 
     source: str
     boxes: Boxes
     labels: NDArray[np.int64] | None = None
     classes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    sensitive: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    passed: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -68,8 +68,8 @@ class OriginalTable:
         Whether these are all records of the source.
     labels
         int64[n], the label of each row as a `LabelBook` numbers it; None where none was asked for.
-    sensitive
-        The n values of each sensitive attribute, by name.
+    passed
+        The n values of each attribute that passes, by name.
     """
 
     source: str
@@ -78,7 +78,7 @@ class OriginalTable:
     rejected: int
     whole: bool
     labels: NDArray[np.int64] | None = None
-    sensitive: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    passed: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     def suppressed_in(self, released: Released) -> int:
         """Return how many of the records a release leaves out.
@@ -155,13 +155,18 @@ def read_table(policy: Policy, source: SampleSource, book: LabelBook | None = No
     """
     sample = source.read(policy, MOST_STUDIED)
     sample.require_records()
-    batch = sample.batch
+    return table_of(policy, sample.batch, sample.source, book, whole=sample.whole)
+
+
+def table_of(
+    policy: Policy, batch: CodedBatch, source: str, book: LabelBook | None = None, *, whole: bool = True
+) -> OriginalTable:
+    """Return records that were read; see `read_table`."""
     people = Population(batch.codes, None if policy.individual == EVERY_RECORD else batch.individuals)
     labels = None if book is None else np.array(book.of_batch(batch), np.int64)
-    passed = cast("Sequence[Passed]", batch.payload)
-    places = [(place, own.name) for place, own in enumerate(policy.passed) if isinstance(own, Sensitive)]
-    sensitive = {name: [row[place] for row in passed] for place, name in places}
-    return OriginalTable(sample.source, policy, people, len(batch.rejects), sample.whole, labels, sensitive)
+    rows = cast("Sequence[Passed]", batch.payload)
+    passed = {own.name: [row[place] for row in rows] for place, own in enumerate(policy.passed)}
+    return OriginalTable(source, policy, people, len(batch.rejects), whole, labels, passed)
 
 
 def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> Released:
@@ -208,5 +213,4 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
         labels = np.zeros((len(boxes), len(book)), np.int64)
         for (key, label), count in labelled.items():
             labels[places[key], label] = count
-    sensitive = {own.name: passed[own.name] for own in policy.passed if isinstance(own, Sensitive)}
-    return Released(str(path), boxes, labels, np.array(classes, np.int64), sensitive)
+    return Released(str(path), boxes, labels, np.array(classes, np.int64), passed)

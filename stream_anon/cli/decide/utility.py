@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.cli.counting import counting
+from stream_anon.cli.figures import print_figures, print_remarks
 from stream_anon.errors import SettingsError
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.samples import SampleSource
@@ -154,33 +153,14 @@ def _learning(
 
 def show(report: UtilityReport, console: Console) -> None:
     """Print a report: a table of measures, one of risks, of attributes, of pairs, and of classifiers."""
-    _print(console, ["measure", *report.names], report.measures())
-    _remark(console, report.measure_remarks())
-    _print(console, ["risk", "original", *report.names], report.risks())
-    _remark(console, report.risk_remarks())
-    _print(console, ["information kept of", *report.names], report.attributes())
-    _print(console, ["information / dependence kept of", *report.names], report.pairs())
+    print_figures(console, ["measure", *report.names], report.measures())
+    print_remarks(console, report.measure_remarks())
+    print_figures(console, ["risk", "original", *report.names], report.risks())
+    print_remarks(console, report.risk_remarks())
+    print_figures(console, ["information kept of", *report.names], report.attributes())
+    print_figures(console, ["information / dependence kept of", *report.names], report.pairs())
     if report.learning is not None:
-        _print(console, [f"accuracy for {report.learning.label}", "original", *report.names], report.learned())
-        _remark(console, report.remarks(), end="")
-
-
-def _remark(console: Console, remarks: Iterable[str], end: str = "\n") -> None:
-    lines = [Text(remark) for remark in remarks]
-    if lines:
-        console.print(*lines, sep="\n", end="\n" + end)
-
-
-def _print(console: Console, headings: list[str], rows: Iterable[tuple[str, list[str]]]) -> None:
-    rows = list(rows)
-    if not rows:
-        return
-    shown = Table.grid(padding=(0, 2))
-    shown.add_column(overflow="fold")
-    for _ in headings[1:]:
-        shown.add_column(justify="right", overflow="fold")
-    shown.add_row(*(Text(heading, "bold") for heading in headings))
-    for name, cells in rows:
-        shown.add_row(Text(name), *map(Text, cells))
-    console.print(shown)
-    console.print()
+        print_figures(
+            console, [f"accuracy for {report.learning.label}", "original", *report.names], report.learned()
+        )
+        print_remarks(console, report.remarks(), end="")

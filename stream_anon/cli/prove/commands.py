@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stream_anon.cli.app import (
+    Config,
     OverriddenEngine,
     OverriddenK,
     OverriddenMaxRecords,
@@ -98,3 +99,41 @@ def print_public_key(
     from stream_anon.cli.prove.signing_key import signing_key
 
     raise typer.Exit(signing_key(file, new=new))
+
+
+@app.command("attack", rich_help_panel="Prove")
+def attack_own_release(
+    config: Config,
+    original: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Original records, CSV, JSON Lines or Parquet; - for standard input."),
+    ],
+    released: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What was released of them; without it half of the people are released in memory, and attacked.",
+        ),
+    ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="With --released: original records of people who are not in the release."
+        ),
+    ] = None,
+    targets: Annotated[int, typer.Option(help="How many people of each group are attacked.", min=1)] = 1_000,
+    guesses: Annotated[
+        int, typer.Option(help="How many descriptions are tried to single people out.", min=1)
+    ] = 1_000,
+    fail_above: Annotated[
+        float | None, typer.Option(metavar="RISK", help="End with 1 if a risk is above this.", min=0, max=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Attack a release as somebody would who knows people. Say how often it helps, and what lowers that."""
+    from stream_anon.cli.prove.attack import attack_release
+    from stream_anon.operations.attack.attacking import AttackRequest
+
+    asked = AttackRequest(targets, guesses, seed, fail_above)
+    raise typer.Exit(attack_release(config, original, released, control, asked, as_json=as_json))

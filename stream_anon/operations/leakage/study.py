@@ -15,6 +15,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.disclosure import SensitiveColumn, disclosure
 from stream_anon.measures.leakage import Exposure, exposure, leakage_after
 from stream_anon.measures.ranking import ranked
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.diversity import Disclosure
 from stream_anon.operations.disclosures import documents
 from stream_anon.operations.leakage.presence_shares import PresenceLeakage, presence_leakage
@@ -263,13 +264,14 @@ def _sensitive(table: OriginalTable, released: Released | None) -> tuple[Sensiti
     tuples, _ = people.groups(range(len(people.codes)))
     return tuple(
         SensitiveLeakage(
-            name,
-            disclosure(tuples, SensitiveColumn.of(column)),
+            own.name,
+            disclosure(tuples, SensitiveColumn.of(table.passed[own.name])),
             None
             if released is None
-            else disclosure(released.classes, SensitiveColumn.of(released.sensitive[name])),
+            else disclosure(released.classes, SensitiveColumn.of(released.passed[own.name])),
         )
-        for name, column in table.sensitive.items()
+        for own in table.policy.passed
+        if isinstance(own, Sensitive) and own.name in table.passed
     )
 
 

@@ -1,0 +1,1 @@
+"""`stream-anon attack`: attacks on one's own release."""

@@ -1,0 +1,136 @@
+"""What attacks found, in rows and as a document. Nothing of it names a person or a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from stream_anon.attacks.finding import Finding
+from stream_anon.rounding import in_percent
+
+SCHEMA = 1
+ANSWERS = {
+    "found-again": "a field that passes tells people apart: give it role quasi-identifier, or leave it out; if "
+    "people have several records, name privacy.individual. It costs information of what is generalized then.",
+    "singling-out": "leave out fields that pass and have rare values, or give them a hierarchy; or raise "
+    "privacy.k, which costs information of all quasi-identifiers.",
+    "linkability": "raise privacy.k, or publish a field coarser (levels, extra_levels). Both cost information.",
+    "inference": "privacy.sensitive.{secret}: families, or t. It costs information, since what goes with the "
+    "quasi-identifiers is what is hidden.",
+    "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. It costs little while values are "
+    "many.",
+    "membership": "release a sample, raise privacy.k, or bound it by privacy.presence. Each costs information.",
+}
+"""What lowers the risk of each attack, and what that costs."""
+HEADINGS = ("attack", "success", "chance", "control", "risk", "95 %", "surest", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class TimedFinding:
+    """What an attack found, and how many seconds it took."""
+
+    found: Finding
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """Return the attack, and what it guesses."""
+        return self.found.attack + (f" of {self.found.secret}" if self.found.secret else "")
+
+    @property
+    def answer(self) -> str:
+        """Return what lowers its risk."""
+        return ANSWERS[self.found.attack].format(secret=self.found.secret)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as an object that JSON can hold."""
+        found, control = self.found, self.found.controlled
+        return {
+            "attack": found.attack,
+            "secret": found.secret or None,
+            "attempts": found.attempts,
+            "success": asdict(found.success),
+            "chance": found.chance,
+            "control": None if control is None else asdict(control),
+            "risk": asdict(found.risk),
+            "surest": found.surest,
+            "seconds": self.seconds,
+            "answer": self.answer,
+        }
+
+    def cells(self) -> list[str]:
+        """Return a row of a table, without the name."""
+        found, control = self.found, self.found.controlled
+        return [
+            _percent(found.success.value),
+            _percent(found.chance),
+            _percent(None if control is None else control.value),
+            _percent(found.risk.value),
+            f"{_percent(found.risk.low)} to {_percent(found.risk.high)}",
+            _percent(found.surest),
+            f"{self.seconds:.1f}",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class AttackReport:
+    """What all attacks found.
+
+    Parameters
+    ----------
+    source
+        The release.
+    released
+        Its records.
+    people, controls
+        Of those in the release, and of those who are not.
+    """
+
+    source: str
+    released: int
+    people: int
+    controls: int
+    seed: int
+    fail_above: float | None
+    findings: tuple[TimedFinding, ...]
+
+    @property
+    def too_high(self) -> tuple[TimedFinding, ...]:
+        """Return the attacks whose risk is above what is asked; none where nothing is asked."""
+        bound = self.fail_above
+        return () if bound is None else tuple(one for one in self.findings if one.found.risk.value > bound)
+
+    @property
+    def proven(self) -> tuple[TimedFinding, ...]:
+        """Return the attacks whose risk is above 0 beyond chance."""
+        return tuple(one for one in self.findings if one.found.risk.low > 0)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as an object that JSON can hold; schemas/attack.schema.json describes it."""
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "released": self.released,
+            "people": self.people,
+            "controls": self.controls,
+            "seed": self.seed,
+            "fail_above": self.fail_above,
+            "attacks": [one.document() for one in self.findings],
+        }
+
+    def rows(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the name of each attack, and its cells."""
+        for one in self.findings:
+            yield one.name, one.cells()
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what lowers each risk that is above 0 beyond chance, and which are above the bound."""
+        for one in self.proven:
+            yield f"{one.name}: {one.answer}"
+        for one in self.too_high:
+            yield f"{one.name}: its risk is above {_percent(self.fail_above)}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else in_percent(share)

@@ -1,0 +1,193 @@
+"""`stream-anon attack`: planted faults are caught, a sound release is left in peace, and no value is printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.support.data import ROOT
+from tests.support.policies import write_document, write_json_lines
+from tests.unit.cli.run.test_anonymize import run
+
+SCHEMA = json.loads((ROOT / "schemas" / "attack.schema.json").read_text())
+ILLNESSES = ["flu", "cold", "gout", "pox", "mumps", "scurvy"]
+ATTRIBUTES: dict[str, Any] = {
+    "person": {"role": "identifier"},
+    "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
+    "place": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 49}},
+    "illness": {"role": "sensitive"},
+}
+PRIVACY: dict[str, Any] = {"k": 10, "individual": "every-record", "sensitive": {"illness": {"distinct_l": 3}}}
+
+
+def _town(count: int = 2_000, each: int = 1) -> list[dict[str, Any]]:
+    """Return people of a town, whose illness goes with nothing."""
+    draws = np.random.default_rng(8)
+    made = [
+        {
+            "person": f"somebody-{i}",
+            "age": int(draws.integers(100)),
+            "place": int(draws.integers(50)),
+            "illness": ILLNESSES[draws.integers(6)],
+            "nickname": f"nobody-{i}",
+        }
+        for i in range(count // each)
+    ]
+    return [record for record in made for _ in range(each)]
+
+
+def _told(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    records: list[dict[str, Any]],
+    *options: object,
+    attributes: dict[str, Any] | None = None,
+    privacy: dict[str, Any] | None = None,
+) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Attack a trial; return the exit code, and what each attack found."""
+    document = {"privacy": PRIVACY | (privacy or {}), "attributes": ATTRIBUTES | (attributes or {})}
+    policy, source = write_document(folder, document), write_json_lines(folder / "in.jsonl", records)
+    code = run(monkeypatch, "attack", "-c", policy, "--original", source, *options, "--json")
+    told = json.loads(capsys.readouterr().out)
+    Draft202012Validator(SCHEMA).validate(told)
+    return code, {one["attack"]: one for one in told["attacks"]}
+
+
+def test_a_sound_release_is_left_in_peace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether somebody is in it is not promised. Ten people of a class have its most frequent value more often."""
+    _, found = _told(tmp_path, monkeypatch, capsys, _town())
+    assert found.pop("membership")["success"]["value"] > 0.5
+    small = found.pop("inference")["risk"]["value"]
+    assert small < 0.3
+    assert {name: one["risk"]["low"] for name, one in found.items() if one["risk"]["low"]} == {}
+    assert found["found-again"]["surest"] <= 0.1
+    assert found["homogeneity"]["risk"]["value"] == 0
+    _, found = _told(tmp_path, monkeypatch, capsys, _town(), privacy={"k": 200})
+    assert found["inference"]["risk"]["value"] < small
+    assert found["inference"]["risk"]["low"] == 0
+
+
+@pytest.mark.parametrize("role", ["insensitive", "sensitive"])
+def test_a_name_that_passes_is_caught(
+    role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = {"nickname": {"role": role, "accept_linkable": True}}
+    code, found = _told(tmp_path, monkeypatch, capsys, _town(), "--fail-above", 0.05, attributes=named)
+    assert code == 1
+    assert found["singling-out"]["risk"]["low"] > 0.2
+    if role == "insensitive":
+        assert found["found-again"]["risk"]["low"] > 0.9
+        assert found["found-again"]["surest"] == 1
+        assert found["inference"]["risk"]["low"] > 0.9
+
+
+def test_a_forgotten_quasi_identifier_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forgotten = {"place": {"role": "insensitive", "type": "integer"}}
+    code, found = _told(tmp_path, monkeypatch, capsys, _town(), "--fail-above", 0.05, attributes=forgotten)
+    assert code == 1
+    assert found["found-again"]["risk"]["low"] > 0.5
+
+
+def test_k_that_counts_records_of_the_same_people_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A release that was made under `every-record` is attacked with what is known: who each record is of."""
+    records = _town(3_000, each=5)
+    half = {f"somebody-{i}" for i in range(300)}
+    inside = write_json_lines(tmp_path / "inside.jsonl", [own for own in records if own["person"] in half])
+    outside = write_json_lines(tmp_path / "outside.jsonl", [own for own in records if own["person"] not in half])
+    document = {"privacy": PRIVACY, "attributes": ATTRIBUTES}
+    policy, released = write_document(tmp_path, document), tmp_path / "out.jsonl"
+    assert run(monkeypatch, "anonymize", "-c", policy, inside, released, "--fresh-draws") == 0
+    capsys.readouterr()
+    known = {**document, "privacy": {**PRIVACY, "individual": "person"}}
+    asked = ["--original", inside, "--released", released, "--control", outside, "--fail-above", 0.05, "--json"]
+    assert run(monkeypatch, "attack", "-c", write_document(tmp_path, known), *asked) == 1
+    found = {one["attack"]: one for one in json.loads(capsys.readouterr().out)["attacks"]}
+    assert found["found-again"]["risk"]["low"] > 0.5
+    assert found["found-again"]["surest"] >= 1 / 3
+
+
+def test_a_diagnosis_that_its_class_tells_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a criterion: where people live says what they have."""
+    records = [{**record, "illness": ILLNESSES[record["place"] // 10]} for record in _town()]
+    code, found = _told(tmp_path, monkeypatch, capsys, records, "--fail-above", 0.3, privacy={"sensitive": {}})
+    assert code == 1
+    assert found["homogeneity"]["risk"]["low"] > 0.3
+    assert found["inference"]["success"]["value"] > 0.5
+    # Who is not in the release has what goes with their place, too: that is no risk of being in it.
+    assert found["inference"]["control"]["value"] > 0.5
+    assert found["inference"]["risk"]["low"] < 0.3
+
+
+def test_the_same_seed_attacks_the_same_way_and_few_people_are_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [
+        _told(tmp_path, monkeypatch, capsys, _town(400), "--targets", 50, "--guesses", 20, "--seed", 3)[1]
+        for _ in range(2)
+    ]
+    for one in found:
+        assert one["singling-out"]["attempts"] == 20
+        assert one["found-again"]["attempts"] == one["inference"]["attempts"] == 50
+    # The trial's release is drawn anew each time: what is known of people is not.
+    assert found[0]["inference"]["chance"] == pytest.approx(found[1]["inference"]["chance"], abs=0.3)
+
+
+def test_the_table_names_no_value_and_says_what_lowers_a_risk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = {
+        "privacy": PRIVACY,
+        "attributes": ATTRIBUTES | {"nickname": {"role": "insensitive", "accept_linkable": True}},
+    }
+    policy, source = write_document(tmp_path, document), write_json_lines(tmp_path / "in.jsonl", _town())
+    assert run(monkeypatch, "attack", "-c", policy, "--original", source) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "half of the people, released as one table in memory" in told
+    assert "found-again: a field that passes tells people apart" in told
+    assert not any(value in told for value in ("somebody-", "nobody-", *ILLNESSES))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--released", "out.jsonl"], "--control: is needed with --released"),
+        (["--control", "other.jsonl"], "--released: is needed with --control"),
+    ],
+)
+def test_a_release_needs_a_control_group(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    policy = write_document(tmp_path, {"privacy": PRIVACY, "attributes": ATTRIBUTES})
+    assert run(monkeypatch, "attack", "-c", policy, "--original", "in.jsonl", *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_too_few_people_and_an_empty_release_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = write_document(tmp_path, {"privacy": PRIVACY, "attributes": ATTRIBUTES})
+    few = write_json_lines(tmp_path / "few.jsonl", _town(19))
+    assert run(monkeypatch, "attack", "-c", policy, "--original", few) == 2
+    assert "too few people" in capsys.readouterr().err
+    empty = write_json_lines(tmp_path / "out.jsonl", [])
+    asked = ["--original", few, "--released", empty, "--control", few]
+    assert run(monkeypatch, "attack", "-c", policy, *asked) == 2
+    assert "holds no record" in capsys.readouterr().err
