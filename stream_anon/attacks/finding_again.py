@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.finding import Finding
-from stream_anon.attacks.knowledge import Held, Known, Setting
+from stream_anon.attacks.attack_result import AttackResult
+from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 from stream_anon.measures.boxes import Boxes
 
 
-def find_again(setting: Setting, targets: Known, k: int) -> Finding:
+def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
     """Count the people who are found with a greater chance than one in k, which the policy promises.
 
     Whoever looks for a person takes one of the people whose records contradict nothing that is known of them. Their
@@ -24,24 +24,24 @@ def find_again(setting: Setting, targets: Known, k: int) -> Finding:
     k
         As the policy has it; 1 where it has none, and then nobody is above it.
     """
-    released, surest, above = setting.released, 0.0, 0
+    released, surest, above = scene.released, 0.0, 0
     near = released.nearest(targets.codes, range(len(targets.codes)))
     for row, (wrong, classes) in enumerate(near):
         if wrong:
             continue
         records = released.records_of(classes)
         alike = records
-        for name in setting.insensitive:
+        for name in scene.insensitive:
             alike = alike[released.passed[name][alike] == targets.passed[name][row]]
         if not len(alike):
             continue
-        among = min(len(alike), fewest_people(released, setting.inside, classes))
+        among = min(len(alike), fewest_people(released, scene.inside, classes))
         surest = max(surest, 1 / among)
         above += among < k
-    return Finding("found-again", len(targets), above, chance=0.0, surest=surest)
+    return AttackResult("found-again", len(targets), above, chance=0.0, surest=surest)
 
 
-def fewest_people(released: Held, inside: Known, classes: NDArray[np.int64]) -> int:
+def fewest_people(released: HeldRelease, inside: Known, classes: NDArray[np.int64]) -> int:
     """Return how many people the records of some classes are of at the least.
 
     Those with most records that fit a class may have given all of theirs to it. Several windows may hold the same

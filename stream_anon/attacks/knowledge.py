@@ -42,7 +42,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldRelease:
     """A release as its readers hold it.
 
     Parameters
@@ -99,7 +99,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AttackScene:
     """What an attack needs.
 
     Parameters
@@ -112,7 +112,7 @@ class Setting:
         Names of the attributes that pass. The attacker knows the insensitive ones, and wants the sensitive ones.
     """
 
-    released: Held
+    released: HeldRelease
     inside: Known
     outside: Known
     sensitive: tuple[str, ...] = ()

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stream_anon.attacks.finding import Finding
-from stream_anon.attacks.knowledge import Held, Known, Setting
+from stream_anon.attacks.attack_result import AttackResult
+from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 
 
-def link(setting: Setting, targets: Known, controls: Known, halves: tuple[Sequence[int], Sequence[int]]) -> Finding:
+def link(
+    scene: AttackScene, targets: Known, controls: Known, halves: tuple[Sequence[int], Sequence[int]]
+) -> AttackResult:
     """Count how often the record that is nearest to one half of a person is the one nearest to the other.
 
     As Giomi et al. (PETS 2023) have it with one neighbour, which is drawn from those that are equally near: so an
@@ -21,19 +23,19 @@ def link(setting: Setting, targets: Known, controls: Known, halves: tuple[Sequen
     halves
         The places of the quasi-identifiers that one source knows, and of those that the other does.
     """
-    inside = _chances(setting.released, targets, halves)
-    outside = _chances(setting.released, controls, halves)
-    return Finding(
+    inside = _chances(scene.released, targets, halves)
+    outside = _chances(scene.released, controls, halves)
+    return AttackResult(
         "linkability",
         len(inside),
         sum(inside),
         control=(len(outside), sum(outside)),
-        chance=1 / len(setting.released),
+        chance=1 / len(scene.released),
         surest=max(inside),
     )
 
 
-def _chances(released: Held, people: Known, halves: tuple[Sequence[int], Sequence[int]]) -> list[float]:
+def _chances(released: HeldRelease, people: Known, halves: tuple[Sequence[int], Sequence[int]]) -> list[float]:
     sizes, found = released.boxes.records, []
     one, other = (released.nearest(people.codes, half) for half in halves)
     for (_, first), (_, second) in zip(one, other, strict=True):

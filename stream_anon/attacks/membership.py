@@ -5,25 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.finding import Finding
-from stream_anon.attacks.knowledge import Held, Known, Setting
+from stream_anon.attacks.attack_result import AttackResult
+from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 
 _LEVELS = 500
 
 
-def tell_members(setting: Setting, targets: Known, controls: Known) -> Finding:
+def tell_members(scene: AttackScene, targets: Known, controls: Known) -> AttackResult:
     """Count how many people who are in the release are said to be, beside how many who are not.
 
     Somebody is said to be in it if enough records are like theirs: those that contradict nothing that is known of
     them, each divided by the number of tuples that its class stands for. How much is enough is learned from half of
     the people of both kinds, and tried on the others. O(c q) a person.
     """
-    inside, outside = (_likeness(setting, own) for own in (targets, controls))
+    inside, outside = (_likeness(scene, own) for own in (targets, controls))
     if min(len(inside), len(outside)) < 2:
-        return Finding("membership", 0, 0.0, control=(0, 0.0))
+        return AttackResult("membership", 0, 0.0, control=(0, 0.0))
     enough = _threshold(inside[::2], outside[::2])
     found, false = inside[1::2], outside[1::2]
-    return Finding(
+    return AttackResult(
         "membership",
         len(found),
         float((found >= enough).sum()),
@@ -31,8 +31,8 @@ def tell_members(setting: Setting, targets: Known, controls: Known) -> Finding:
     )
 
 
-def _likeness(setting: Setting, people: Known) -> NDArray[np.float64]:
-    released, names = setting.released, [*setting.insensitive, *setting.sensitive]
+def _likeness(scene: AttackScene, people: Known) -> NDArray[np.float64]:
+    released, names = scene.released, [*scene.insensitive, *scene.sensitive]
     tuples = _tuples(released)
     found = np.zeros(len(people))
     for row, (wrong, classes) in enumerate(released.nearest(people.codes, range(len(people.codes)))):
@@ -45,7 +45,7 @@ def _likeness(setting: Setting, people: Known) -> NDArray[np.float64]:
     return found
 
 
-def _tuples(released: Held) -> NDArray[np.float64]:
+def _tuples(released: HeldRelease) -> NDArray[np.float64]:
     """Return how many tuples each class stands for, float64[c]."""
     every = np.arange(len(released.boxes))
     widths = [released.boxes.width(place, every) for place in range(len(released.boxes.low))]

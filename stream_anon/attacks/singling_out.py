@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_anon.attacks.finding import Finding
-from stream_anon.attacks.knowledge import Held, Known, Setting
+from stream_anon.attacks.attack_result import AttackResult
+from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 
 MOST_ROWS = 100_000
 
 
-def single_out(setting: Setting, attempts: int, draws: np.random.Generator) -> Finding:
+def single_out(scene: AttackScene, attempts: int, draws: np.random.Generator) -> AttackResult:
     """Count how often what one released record shows fits one person of the input.
 
     A guess takes a record at random, and of its columns some at random: their values describe a person. It is tried
@@ -20,20 +20,20 @@ def single_out(setting: Setting, attempts: int, draws: np.random.Generator) -> F
     `chance` is that of a description that was made without the release and fits a share w of all people, w being
     counted over both groups: it fits exactly one of n with n w (1 - w)^(n - 1).
     """
-    n = min(len(setting.inside), len(setting.outside), MOST_ROWS)
-    groups = [own.take(draws.permutation(len(own))[:n]) for own in (setting.inside, setting.outside)]
-    names = [*setting.insensitive, *setting.sensitive]
-    width = len(setting.inside.codes)
+    n = min(len(scene.inside), len(scene.outside), MOST_ROWS)
+    groups = [own.take(draws.permutation(len(own))[:n]) for own in (scene.inside, scene.outside)]
+    names = [*scene.insensitive, *scene.sensitive]
+    width = len(scene.inside.codes)
     hits, expected = np.zeros(2), 0.0
-    for record in draws.integers(0, len(setting.released), attempts).tolist():
+    for record in draws.integers(0, len(scene.released), attempts).tolist():
         chosen = draws.permutation(width + len(names))[: draws.integers(1, width + len(names) + 1)]
         places = sorted(place for place in chosen.tolist() if place < width)
         shown = [names[place - width] for place in chosen.tolist() if place >= width]
-        fits = [_people(setting.released, own, record, places, shown) for own in groups]
+        fits = [_people(scene.released, own, record, places, shown) for own in groups]
         hits += [fit == 1 for fit in fits]
         weight = sum(fits) / (2 * n)
         expected += n * weight * (1 - weight) ** (n - 1)
-    return Finding(
+    return AttackResult(
         "singling-out",
         attempts,
         float(hits[0]),
@@ -42,7 +42,7 @@ def single_out(setting: Setting, attempts: int, draws: np.random.Generator) -> F
     )
 
 
-def _people(released: Held, known: Known, record: int, places: list[int], shown: list[str]) -> int:
+def _people(released: HeldRelease, known: Known, record: int, places: list[int], shown: list[str]) -> int:
     """Return how many people have what a record shows in some columns."""
     rows = np.arange(len(known))
     number = np.array([released.classes[record]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stream_anon.judging.disguises.resembling import Disguise, in_words
 from stream_anon.judging.findings import Finding, Severity, no_live_leakage, note, warning
-from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.forecasting.forecast import Forecast
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.prohibitions import crowd_in_words, noun, prohibitions
 from stream_anon.judging.rest_values import RestValues

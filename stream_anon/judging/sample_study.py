@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from stream_anon.engine.part_losses import PartLosses, loss_of
 from stream_anon.formats.codecs import codec_of
 from stream_anon.judging.disguises.resembling import Disguise
-from stream_anon.judging.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
-from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
+from stream_anon.judging.forecasting.forecast import Forecast, Outcome, forecast_of, released_by, shares_in_windows
+from stream_anon.judging.forecasting.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.judging.missing_values import MissingValues
 from stream_anon.judging.one_table import becomes_one
 from stream_anon.judging.one_table import whole as as_one_window

@@ -13,7 +13,7 @@ from benchmarks.tables import Table, adult, made_up, taxi
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.part_losses import PartLosses, loss_of
-from stream_anon.judging.replay import replayed
+from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import Policy, WindowLimits

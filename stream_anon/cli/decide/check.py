@@ -20,7 +20,7 @@ from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.judging.findings import Severity
-from stream_anon.judging.forecast import Forecast
+from stream_anon.judging.forecasting.forecast import Forecast
 from stream_anon.judging.one_table import becomes_one
 from stream_anon.judging.sample_study import Study
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stream_anon.attacks.finding import Finding
+from stream_anon.attacks.attack_result import AttackResult
 from stream_anon.rounding import in_percent
 
 SCHEMA = 1
@@ -30,7 +30,7 @@ HEADINGS = ("attack", "success", "chance", "control", "risk", "95 %", "surest", 
 class TimedFinding:
     """What an attack found, and how many seconds it took."""
 
-    found: Finding
+    found: AttackResult
     seconds: float
 
     @property

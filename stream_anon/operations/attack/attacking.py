@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.finding import Finding
+from stream_anon.attacks.attack_result import AttackResult
 from stream_anon.attacks.finding_again import find_again
 from stream_anon.attacks.inferring import homogeneous, infer
-from stream_anon.attacks.knowledge import Held, Known, Setting
+from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 from stream_anon.attacks.linking import link
 from stream_anon.attacks.membership import tell_members
 from stream_anon.attacks.singling_out import single_out
@@ -66,32 +66,32 @@ def attack(
     if not released.records:
         raise InputError(f"{released.source}: holds no record: there is nothing to attack")
     draws, policy = np.random.default_rng(asked.seed), inside.policy
-    setting = _setting(inside, outside, released)
-    targets, controls = (_some(own, asked.targets, draws) for own in (setting.inside, setting.outside))
+    scene = _scene(inside, outside, released)
+    targets, controls = (_some(own, asked.targets, draws) for own in (scene.inside, scene.outside))
     places = draws.permutation(len(policy.quasi_identifiers)).tolist()
     halves = sorted(places[: len(places) // 2]), sorted(places[len(places) // 2 :])
-    attacks: list[Callable[[], Finding]] = [
-        lambda: find_again(setting, targets, policy.k or 1),
-        lambda: single_out(setting, asked.guesses, draws),
+    attacks: list[Callable[[], AttackResult]] = [
+        lambda: find_again(scene, targets, policy.k or 1),
+        lambda: single_out(scene, asked.guesses, draws),
     ]
     if all(halves):
-        attacks.append(lambda: link(setting, targets, controls, halves))
-    for name in setting.sensitive:
-        attacks.append(lambda name=name: infer(setting, targets, controls, name))  # type: ignore[misc]
-        attacks.append(lambda name=name: homogeneous(setting, name))  # type: ignore[misc]
-    attacks.append(lambda: tell_members(setting, targets, controls))
+        attacks.append(lambda: link(scene, targets, controls, halves))
+    for name in scene.sensitive:
+        attacks.append(lambda name=name: infer(scene, targets, controls, name))  # type: ignore[misc]
+        attacks.append(lambda name=name: homogeneous(scene, name))  # type: ignore[misc]
+    attacks.append(lambda: tell_members(scene, targets, controls))
     return AttackReport(
         released.source,
-        len(setting.released),
-        len(np.unique(setting.inside.people)),
-        len(np.unique(setting.outside.people)),
+        len(scene.released),
+        len(np.unique(scene.inside.people)),
+        len(np.unique(scene.outside.people)),
         asked.seed,
         asked.fail_above,
         tuple(_timed(attacks, clock)),
     )
 
 
-def _timed(attacks: Iterable[Callable[[], Finding]], clock: Clock) -> Iterator[TimedFinding]:
+def _timed(attacks: Iterable[Callable[[], AttackResult]], clock: Clock) -> Iterator[TimedFinding]:
     for one in attacks:
         begun = clock.monotonic()
         found = one()
@@ -102,7 +102,7 @@ def _some(known: Known, most: int, draws: np.random.Generator) -> Known:
     return known.take(np.sort(draws.permutation(len(known))[:most]))
 
 
-def _setting(inside: OriginalTable, outside: OriginalTable, released: Released) -> Setting:
+def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) -> AttackScene:
     policy = inside.policy
     passed: dict[str, list[NDArray[np.int64]]] = {}
     for own in policy.passed:
@@ -110,8 +110,8 @@ def _setting(inside: OriginalTable, outside: OriginalTable, released: Released) 
         columns = (table.passed[own.name] for table in (released, inside, outside))
         passed[own.name] = [_numbered(column, numbers) for column in columns]
     names = [{name: own[place] for name, own in passed.items()} for place in range(3)]
-    return Setting(
-        Held(released.boxes, released.classes, names[0]),
+    return AttackScene(
+        HeldRelease(released.boxes, released.classes, names[0]),
         Known(inside.population.codes, names[1], _people(inside)),
         Known(outside.population.codes, names[2], _people(outside)),
         tuple(own.name for own in policy.passed if isinstance(own, Sensitive)),

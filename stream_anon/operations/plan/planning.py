@@ -10,7 +10,7 @@ from typing import Any
 
 from stream_anon.engine.warming import warm_up
 from stream_anon.errors import SettingsError
-from stream_anon.judging.loss_by_delay import LossByDelay, loss_by_delay
+from stream_anon.judging.forecasting.loss_by_delay import LossByDelay, loss_by_delay
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Arrivals
 from stream_anon.operations.plan.sizing import Sizing, sizing

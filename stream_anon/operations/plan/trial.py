@@ -12,7 +12,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import SettingsError
-from stream_anon.judging.replay import replayed
+from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import MOST_K_FOREST, Policy

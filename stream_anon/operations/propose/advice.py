@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stream_anon.microdata.bounds import k_of_risk
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.propose.roles import is_personal
+from stream_anon.operations.propose.yaml_lines import scalar
 
 USUAL_RISK = 0.09
 THRESHOLDS = (
@@ -53,3 +55,13 @@ def many_columns(candidates: Sequence[Candidate]) -> Iterator[str]:
     named = [each.name for each in first[: min(len(candidates) - MANY + 2, _MOST_NAMED)]]
     yield "# Leave out first what nobody needs of these, which have many values or describe no person:"
     yield from (f"#   {json.dumps(name)}" for name in named)
+
+
+def individual_lines(individual: str) -> Iterator[str]:
+    """Yield who counts as a person, below what has to be decided about it."""
+    if individual == EVERY_RECORD:
+        yield "  # DECIDE: no field seems to tell people apart, so every record counts as a person of its own."
+        yield "  # A person with k records would fill a class alone: name an identifier if there is one."
+    else:
+        yield "  # DECIDE: is this the field that tells people (not events) apart?"
+    yield f"  individual: {scalar(individual)}"

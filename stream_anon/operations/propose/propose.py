@@ -20,7 +20,14 @@ from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import k_of_risk
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.propose.advice import USUAL_RISK, Candidate, few_people, many_columns, thresholds
+from stream_anon.operations.propose.advice import (
+    USUAL_RISK,
+    Candidate,
+    few_people,
+    individual_lines,
+    many_columns,
+    thresholds,
+)
 from stream_anon.operations.propose.cuts import with_cuts
 from stream_anon.operations.propose.first_line import holds_names
 from stream_anon.operations.propose.guess import label
@@ -269,7 +276,7 @@ def _lines(
         *thresholds(),
         f"  {asked}",
     )
-    yield from _individual_lines(individual)
+    yield from individual_lines(individual)
     diverse = [field.name for field in fields if field.diverse]
     if diverse:
         yield "  # DECIDE: so many different values every class must show, so that it tells nobody's."
@@ -283,15 +290,6 @@ def _lines(
             yield from (f"  # {remark}" for remark in field.remarks)
             yield from block(field.name, field.settings, "  ")
     yield from _left_out([field for field in fields if not field.settings], unnamed)
-
-
-def _individual_lines(individual: str) -> Iterator[str]:
-    if individual == EVERY_RECORD:
-        yield "  # DECIDE: no field seems to tell people apart, so every record counts as a person of its own."
-        yield "  # A person with k records would fill a class alone: name an identifier if there is one."
-    else:
-        yield "  # DECIDE: is this the field that tells people (not events) apart?"
-    yield f"  individual: {scalar(individual)}"
 
 
 def _left_out(fields: list[ProposedField], unnamed: int) -> Iterator[str]:

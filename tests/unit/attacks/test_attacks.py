@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stream_anon.attacks.finding_again import find_again
 from stream_anon.attacks.inferring import homogeneous, infer
-from stream_anon.attacks.knowledge import Held, Known, Setting
+from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 from stream_anon.attacks.linking import link
 from stream_anon.attacks.membership import tell_members
 from stream_anon.attacks.singling_out import single_out
@@ -35,7 +35,7 @@ def _known(people: list[Any], each: int = 1) -> Known:
     return Known(columns, passed, np.arange(len(people)) // each)
 
 
-def _held(classes: list[Any]) -> Held:
+def _held(classes: list[Any]) -> HeldRelease:
     """Return a release; the first attribute of a class may be a set."""
     low = np.array([[one[0][place][0] for one in classes] for place in (0, 1)], np.int32)
     high = np.array([[one[0][place][1] for one in classes] for place in (0, 1)], np.int32)
@@ -47,7 +47,7 @@ def _held(classes: list[Any]) -> Held:
     rows = [(number, *record) for number, one in enumerate(classes) for record in one[2]]
     sizes = np.array([len(one[2]) for one in classes], np.int64)
     columns = np.array(rows, np.int64).reshape(-1, 3).T
-    return Held(Boxes(low, high, sizes, {0: members}), columns[0], {"drug": columns[1], "ill": columns[2]})
+    return HeldRelease(Boxes(low, high, sizes, {0: members}), columns[0], {"drug": columns[1], "ill": columns[2]})
 
 
 def _wrong(own: tuple[int, int], one: Any, places: tuple[int, ...] = (0, 1)) -> int:
@@ -65,8 +65,8 @@ def _near(own: tuple[int, int], classes: list[Any], places: tuple[int, ...] = (0
     return min(wrong), [number for number, count in enumerate(wrong) if count == min(wrong)]
 
 
-def _setting(classes: list[Any], inside: Known, outside: Known) -> Setting:
-    return Setting(_held(classes), inside, outside, ("ill",), ("drug",))
+def _scene(classes: list[Any], inside: Known, outside: Known) -> AttackScene:
+    return AttackScene(_held(classes), inside, outside, ("ill",), ("drug",))
 
 
 releases = st.lists(box, min_size=1, max_size=5)
@@ -78,7 +78,7 @@ crowds = st.lists(person, min_size=1, max_size=8)
 def test_inference_takes_the_most_frequent_value_of_the_nearest_records(
     classes: list[Any], inside: list[Any], outside: list[Any]
 ) -> None:
-    found = infer(_setting(classes, _known(inside), _known(outside)), _known(inside), _known(outside), "ill")
+    found = infer(_scene(classes, _known(inside), _known(outside)), _known(inside), _known(outside), "ill")
 
     def right(people: list[Any]) -> float:
         total = 0.0
@@ -99,8 +99,8 @@ def test_inference_takes_the_most_frequent_value_of_the_nearest_records(
 def test_linking_draws_the_same_record_for_both_halves(
     classes: list[Any], inside: list[Any], outside: list[Any]
 ) -> None:
-    setting = _setting(classes, _known(inside), _known(outside))
-    found = link(setting, setting.inside, setting.outside, ([0], [1]))
+    scene = _scene(classes, _known(inside), _known(outside))
+    found = link(scene, scene.inside, scene.outside, ([0], [1]))
 
     def chance(own: tuple[int, int]) -> float:
         one, other = (
@@ -124,12 +124,12 @@ def _class(ages: tuple[int, int], places: tuple[int, int], *records: tuple[int, 
 def test_who_is_one_of_fewer_than_k_is_found_again() -> None:
     classes = [_class((0, 2), (0, 5), (0, 0), (0, 1), (1, 2)), _class((3, 5), (0, 5), *[(2, 0)] * 3)]
     people = [((0, 0), 0, 0), ((1, 3), 0, 1), ((2, 5), 1, 2), ((3, 0), 2, 0), ((4, 4), 2, 0), ((5, 1), 2, 0)]
-    setting = _setting(classes, _known(people), _known(people[:1]))
+    scene = _scene(classes, _known(people), _known(people[:1]))
     # By the drug, which passes, one of the first three is alone, and the other two are two.
-    found = find_again(setting, setting.inside, 3)
+    found = find_again(scene, scene.inside, 3)
     assert (found.successes, found.surest) == (3, 1.0)
-    assert find_again(setting, setting.inside, 1).successes == 0
-    without = Setting(setting.released, setting.inside, setting.outside, ("ill",), ())
+    assert find_again(scene, scene.inside, 1).successes == 0
+    without = AttackScene(scene.released, scene.inside, scene.outside, ("ill",), ())
     assert find_again(without, without.inside, 3).successes == 0
 
 
@@ -137,8 +137,8 @@ def test_records_of_one_person_are_one_person() -> None:
     """k was counted in records: six records are of two people."""
     classes = [_class((0, 5), (0, 5), *[(0, 0)] * 6)]
     people = _known([((place, place), 0, 0) for place in range(6)], each=3)
-    setting = Setting(_held(classes), people, people, ("ill",), ())
-    found = find_again(setting, people, 6)
+    scene = AttackScene(_held(classes), people, people, ("ill",), ())
+    found = find_again(scene, people, 6)
     assert (found.successes, found.surest) == (6, 0.5)
 
 
@@ -152,15 +152,17 @@ def test_a_description_that_fits_one_person_singles_out_who_is_in_the_release_on
     )
     outside = Known(inside.codes, {**inside.passed, "drug": np.arange(count) + count}, np.arange(count))
     boxes = Boxes(np.zeros((2, 1), np.int32), np.full((2, 1), 5, np.int32), np.array([count]))
-    held = Held(boxes, np.zeros(count, np.int64), {"drug": np.arange(count), "ill": np.zeros(count, np.int64)})
-    setting = Setting(held, inside, outside, ("ill",), ("drug",))
-    found = single_out(setting, 400, np.random.default_rng(1))
+    held = HeldRelease(
+        boxes, np.zeros(count, np.int64), {"drug": np.arange(count), "ill": np.zeros(count, np.int64)}
+    )
+    scene = AttackScene(held, inside, outside, ("ill",), ("drug",))
+    found = single_out(scene, 400, np.random.default_rng(1))
     # Of 1 to 4 columns some hold the drug: 0.625 of all guesses.
     assert found.success.low < 0.625 < found.success.high
     assert found.control == (400, 0.0)
     assert found.risk.low > 0.5
     # Without it nothing fits one person.
-    hidden = Setting(held, inside, outside, ("ill",), ())
+    hidden = AttackScene(held, inside, outside, ("ill",), ())
     assert single_out(hidden, 100, np.random.default_rng(1)).successes == 0
 
 
@@ -174,20 +176,22 @@ def test_members_are_told_from_others_only_where_the_release_differs() -> None:
         nothing = {name: np.zeros(own.shape[1], np.int64) for name in ("drug", "ill")}
         return Known(own, nothing, np.arange(own.shape[1]))
 
-    def exact(own: NDArray[np.int32]) -> Held:
+    def exact(own: NDArray[np.int32]) -> HeldRelease:
         ones = np.ones(own.shape[1], np.int64)
-        return Held(Boxes(own, own, ones), np.arange(own.shape[1]), known(own).passed)
+        return HeldRelease(Boxes(own, own, ones), np.arange(own.shape[1]), known(own).passed)
 
     inside, outside = known(crowd(400, 1000)), known(crowd(400, 1000))
-    shown = Setting(exact(inside.codes), inside, outside, ("ill",), ("drug",))
+    shown = AttackScene(exact(inside.codes), inside, outside, ("ill",), ("drug",))
     found = tell_members(shown, inside, outside)
     assert found.risk.low > 0.9
     boxes = Boxes(np.zeros((2, 1), np.int32), np.full((2, 1), 999, np.int32), np.array([400]))
-    hidden = Setting(Held(boxes, np.zeros(400, np.int64), inside.passed), inside, outside, ("ill",), ("drug",))
+    hidden = AttackScene(
+        HeldRelease(boxes, np.zeros(400, np.int64), inside.passed), inside, outside, ("ill",), ("drug",)
+    )
     assert tell_members(hidden, inside, outside).risk.low == 0
 
 
 def test_classes_of_one_value_are_homogeneous() -> None:
     classes = [_class((0, 2), (0, 5), (0, 1), (1, 1)), _class((3, 5), (0, 5), (0, 0), (0, 2), (1, 0))]
     people = _known([((0, 0), 0, 0)])
-    assert homogeneous(_setting(classes, people, people), "ill").success.value == 2 / 5
+    assert homogeneous(_scene(classes, people, people), "ill").success.value == 2 / 5

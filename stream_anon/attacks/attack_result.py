@@ -8,13 +8,13 @@ from stream_anon.attacks.success import Share, risk_beyond, success
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AttackResult:
     """How often one attack succeeds.
 
     Parameters
     ----------
     attack
-        Its name: a key of `stream_anon.operations.attack.answers`.
+        Its name.
     attempts, successes
         On people who are in the release.
     secret

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.engine.engine import Engine
-from stream_anon.judging.replay import replayed
+from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.microdata.policy import Policy
 from tests.support.batches import batch_of, small_policy
 

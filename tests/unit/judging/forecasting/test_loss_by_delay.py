@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_anon.judging.loss_by_delay import loss_by_delay
+from stream_anon.judging.forecasting.loss_by_delay import loss_by_delay
 from stream_anon.microdata.policy import WindowLimits
 from stream_anon.windowing.loss_law import WindowLoss
 

@@ -1,0 +1,1 @@
+"""What a sample says of windows to come: their classes, and what they lose."""
