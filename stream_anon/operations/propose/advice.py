@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from stream_anon.microdata.bounds import k_of_risk
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.propose.roles import is_personal
+from stream_anon.operations.propose.sensitive import ProposedField
+from stream_anon.operations.propose.support import FEWEST
 from stream_anon.operations.propose.yaml_lines import scalar
 
 USUAL_RISK = 0.09
@@ -65,3 +67,13 @@ def individual_lines(individual: str) -> Iterator[str]:
     else:
         yield "  # DECIDE: is this the field that tells people (not events) apart?"
     yield f"  individual: {scalar(individual)}"
+
+
+def left_out(fields: list[ProposedField], unnamed: int) -> Iterator[str]:
+    """Yield which fields are not declared, and why not."""
+    if fields or unnamed:
+        yield from ("", "# Not declared, and so never published:")
+    for field in fields:
+        yield f"#   {scalar(field.name)}: {field.remarks[0]}"
+    if unnamed:
+        yield f"#   {unnamed} fields that fewer than {FEWEST} individuals have; their names may be values"

@@ -25,6 +25,7 @@ from stream_anon.operations.propose.advice import (
     Candidate,
     few_people,
     individual_lines,
+    left_out,
     many_columns,
     thresholds,
 )
@@ -289,13 +290,4 @@ def _lines(
         if field.settings:
             yield from (f"  # {remark}" for remark in field.remarks)
             yield from block(field.name, field.settings, "  ")
-    yield from _left_out([field for field in fields if not field.settings], unnamed)
-
-
-def _left_out(fields: list[ProposedField], unnamed: int) -> Iterator[str]:
-    if fields or unnamed:
-        yield from ("", "# Not declared, and so never published:")
-    for field in fields:
-        yield f"#   {scalar(field.name)}: {field.remarks[0]}"
-    if unnamed:
-        yield f"#   {unnamed} fields that fewer than {FEWEST} individuals have; their names may be values"
+    yield from left_out([field for field in fields if not field.settings], unnamed)
