@@ -1,0 +1,163 @@
+"""A certificate that lies about counterfeits is found, by what it says of its own classes and by its records."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_anon.audit.verdict import Kind
+from stream_anon.operations.audit.auditing import audit_files
+from tests.support.completed import CompletedFile, policy_with, release, townspeople
+from tests.support.policies import write_document
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> CompletedFile:
+    return release(tmp_path_factory.mktemp("completed"), townspeople(2_000))
+
+
+def _kinds(done: CompletedFile, change: Change, tmp_path: Path, policy: Path | None = None) -> set[Kind]:
+    """Return what the audit finds after a change of the certificate."""
+    certificate = copy.deepcopy(done.certificate)
+    change(certificate)
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text("\n".join([*done.parts[:-1], json.dumps(certificate)]) + "\n")
+    verdict = audit_files(policy or done.policy, done.output, changed).verdict
+    return {violation.kind for violation in verdict.violations}
+
+
+def _completed(certificate: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in certificate["classes"] if one["records"] > one["individuals"]]
+
+
+def _stated(name: str, add: int) -> Change:
+    def change(certificate: dict[str, Any]) -> None:
+        certificate["completed"][name] += add
+
+    return change
+
+
+def _hidden(certificate: dict[str, Any]) -> None:
+    """Count all counterfeits of a class as people, and take them out of all sums."""
+    one = _completed(certificate)[0]
+    made = one["records"] - one["individuals"]
+    one["individuals"] += made
+    certificate["completed"]["counterfeits"] -= made
+    certificate["in"] += made
+
+
+def _outnumbered(certificate: dict[str, Any]) -> None:
+    """Say that a class of ten has four people."""
+    one = _completed(certificate)[0]
+    more = one["individuals"] - 4
+    one["individuals"] = 4
+    certificate["completed"]["counterfeits"] += more
+    certificate["in"] -= more
+    certificate["completed"]["people"] = certificate["achieved"]["k"] = 4
+
+
+def _needless(certificate: dict[str, Any]) -> None:
+    """Say that somebody in a class of enough people is nobody."""
+    one = max(certificate["classes"], key=lambda each: each["individuals"])
+    one["individuals"] -= 1
+    certificate["completed"]["counterfeits"] += 1
+    certificate["in"] -= 1
+
+
+def _unstated(certificate: dict[str, Any]) -> None:
+    certificate["in"] += certificate.pop("completed")["counterfeits"]
+
+
+def _allowed(certificate: dict[str, Any]) -> None:
+    """Ask for less than the policy does."""
+    certificate["asked"]["counterfeits"] = 0.1
+
+
+def test_what_is_true_is_not_accused(done: CompletedFile, tmp_path: Path) -> None:
+    assert _completed(done.certificate)
+    assert not _kinds(done, lambda _: None, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        (_stated("counterfeits", 1), {Kind.WRONG_COUNTERFEITS, Kind.WRONG_IN}),
+        (_stated("counterfeits", -1), {Kind.WRONG_COUNTERFEITS, Kind.WRONG_IN}),
+        (_stated("people", 1), {Kind.WRONG_COUNTERFEITS}),
+        (_stated("records", 1), {Kind.WRONG_COUNTERFEITS}),
+        (_hidden, {Kind.TOO_MANY_RECORDS}),
+        (_outnumbered, {Kind.TOO_FEW_INDIVIDUALS}),
+        (_needless, {Kind.WRONG_COUNTERFEITS}),
+        (_unstated, {Kind.WRONG_COUNTERFEITS, Kind.TOO_MANY_RECORDS}),
+        (_allowed, {Kind.WRONG_CRITERIA}),
+    ],
+)
+def test_each_lie_is_found(change: Change, kinds: set[Kind], done: CompletedFile, tmp_path: Path) -> None:
+    assert _kinds(done, change, tmp_path) == kinds
+
+
+def test_a_policy_without_counterfeits_makes_their_statement_a_lie(done: CompletedFile, tmp_path: Path) -> None:
+    """The certificate claims them under a policy that it does not name, as somebody with too few people might."""
+    parts = [json.loads(part) for part in done.parts]
+    bare = release(tmp_path, townspeople(2_000), policy_with(counterfeits=None))
+    one = bare.certificate["classes"][0]
+    forged = copy.deepcopy(bare.certificate)
+    forged["classes"][0]["individuals"] = 7
+    forged["achieved"]["k"] = 7
+    made = one["individuals"] - 7
+    forged["in"] -= made
+    forged["completed"] = {"counterfeits": made, "people": 7, "records": parts[-1]["completed"]["records"]}
+    bare.certificates.write_text("\n".join([*bare.parts[:-1], json.dumps(forged)]) + "\n")
+    verdict = audit_files(bare.policy, bare.output, bare.certificates).verdict
+    kinds = {violation.kind for violation in verdict.violations}
+    assert {Kind.WRONG_COUNTERFEITS, Kind.TOO_FEW_INDIVIDUALS} <= kinds
+
+
+def test_more_counterfeits_than_may_be_are_found(tmp_path: Path) -> None:
+    """The release was made under a larger share than the one whose name it has."""
+    many = release(tmp_path, townspeople(2_000))
+    share = many.certificate["completed"]["counterfeits"] / many.certificate["released"]
+    lesser = f"{100 * share - 0.01:.4f}%"
+    document = policy_with(counterfeits=lesser)
+    folder = tmp_path / "lesser"
+    folder.mkdir()
+    few = release(folder, townspeople(2_000), document)
+    forged = many.certificate
+    for name in ("policy", "promises", "asked"):
+        forged[name] = few.certificate[name]
+    many.certificates.write_text("\n".join([*few.parts[:-1], json.dumps(forged)]) + "\n")
+    verdict = audit_files(write_document(folder, document), many.output, many.certificates).verdict
+    assert {violation.kind for violation in verdict.violations} == {Kind.WRONG_COUNTERFEITS}
+
+
+def test_a_class_with_a_counterfeit_less_has_too_few_records(done: CompletedFile, tmp_path: Path) -> None:
+    lines = done.output.read_text().splitlines()
+    own = _completed(done.certificate)[0]["values"]
+    gone = next(i for i, line in enumerate(lines) if own.items() <= json.loads(line).items())
+    output = tmp_path / "out.jsonl"
+    output.write_text("\n".join(lines[:gone] + lines[gone + 1 :]) + "\n")
+    verdict = audit_files(done.policy, output, done.certificates).verdict
+    kinds = {violation.kind for violation in verdict.violations}
+    assert {Kind.TOO_FEW_RECORDS, Kind.WRONG_CLASS_SIZE} <= kinds
+
+
+def test_on_trust_counterfeits_are_judged_by_what_was_asked(done: CompletedFile, tmp_path: Path) -> None:
+    """Without its document the policy is not known: its certificate alone says that there may be counterfeits."""
+    other = write_document(tmp_path, policy_with(k=5, counterfeits=None))
+    changed = tmp_path / "changed.jsonl"
+    certificate = done.certificate
+    certificate["promises"] = None
+    changed.write_text(json.dumps(certificate) + "\n")
+    assert not audit_files(other, done.output, changed).verdict.violations
+    certificate["completed"]["counterfeits"] += 1
+    certificate["in"] -= 1
+    changed.write_text(json.dumps(certificate) + "\n")
+    kinds = {violation.kind for violation in audit_files(other, done.output, changed).verdict.violations}
+    assert kinds == {Kind.WRONG_COUNTERFEITS}
