@@ -248,10 +248,7 @@ def certificate_digest(parts: Sequence[bytes]) -> str:
 def read_part(part: bytes) -> Certificate:
     """Return one part of a certificate; LaterVersionError if it names a version above 2.
 
-    Raises
-    ------
-    CertificateError
-        If it is not JSON of the right shape. The message holds nothing of its content.
+    CertificateError, whose message holds nothing of its content, if it is not JSON of the right shape.
     """
     try:
         read = _DECODER.decode(part)
