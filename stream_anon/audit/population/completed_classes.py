@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import floor
 
 from msgspec import UNSET
 
@@ -55,7 +56,7 @@ class CompletionAudit:
         made = sum(one.records - one.individuals for one in classes)
         people = min((one.individuals for one in classes), default=None)
         records = min((one.records for one in classes), default=None)
-        most = Fraction(str(self._allowed.share)) * certificate.released + _ROUNDING
+        most = floor(Fraction(str(self._allowed.share)) * certificate.released + _ROUNDING)
         wrong = (told.counterfeits, told.people, told.records) != (made, people, records) or made > most
         wrong |= any(one.records > one.individuals >= self._k for one in classes)
         several = certificate.terms.max_records_per_individual != 1

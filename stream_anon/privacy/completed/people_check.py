@@ -68,7 +68,7 @@ def broken_completions(
         Of the released records.
     """
     made = counts.records - counts.individuals
-    broken = np.where(made > 0, (counts.records != k) | (made > counts.individuals), counts.individuals < k)
+    broken = (counts.records < k) | ((made > 0) & ((counts.records > k) | (made > counts.individuals)))
     broken |= (counts.values < least[:, None]).any(axis=0)
     if made.sum() > most.of(int(counts.records.sum())):
         broken |= made > 0

@@ -5,13 +5,19 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from stream_anon.audit.population.completed_classes import CompletionAudit
 from stream_anon.audit.verdict import Kind
+from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.operations.audit.auditing import audit_files
+from stream_anon.privacy.certificate import Certificate, CertifiedClass, read_part
+from stream_anon.settings.policy_file import load_policy
 from tests.support.completed import CompletedFile, policy_with, release, townspeople
 from tests.support.policies import write_document
 
@@ -161,3 +167,71 @@ def test_on_trust_counterfeits_are_judged_by_what_was_asked(done: CompletedFile,
     changed.write_text(json.dumps(certificate) + "\n")
     kinds = {violation.kind for violation in audit_files(other, done.output, changed).verdict.violations}
     assert kinds == {Kind.WRONG_COUNTERFEITS}
+
+
+def _class(records: int, individuals: int) -> CertifiedClass:
+    return CertifiedClass(records, individuals, {}, 0.0)
+
+
+def test_a_class_is_short_unless_it_has_k_people_or_is_completed_to_k_records(done: CompletedFile) -> None:
+    policy = load_policy(done.policy)
+    audit = CompletionAudit(policy)
+    for records, individuals in ((10, 10), (12, 12), (12, 10), (10, 5), (10, 9)):
+        assert not audit.falls_short(_class(records, individuals)), (records, individuals)
+    for records, individuals in ((9, 9), (10, 4), (11, 9), (9, 8)):
+        assert audit.falls_short(_class(records, individuals)), (records, individuals)
+    bare = replace(policy, counterfeits=None)
+    assert not CompletionAudit(bare).falls_short(_class(10, 10))
+    assert CompletionAudit(bare).falls_short(_class(10, 9))
+    shields = (Shield(("age",), 5),)
+    without_k = CompletionAudit(replace(bare, k=None, shields=shields, max_share=1.0, method=None))
+    assert not without_k.falls_short(_class(1, 1))
+    assert without_k.falls_short(_class(1, 0))
+
+
+def _certified(done: CompletedFile, *classes: CertifiedClass) -> Certificate:
+    """Return a certificate that tells the truth of these classes."""
+    made = sum(one.records - one.individuals for one in classes)
+    people, records = min(one.individuals for one in classes), min(one.records for one in classes)
+    whole = read_part(done.parts[-1].encode())
+    stated = msgspec.structs.replace(whole.completed, counterfeits=made, people=people, records=records)
+    released = sum(one.records for one in classes)
+    return msgspec.structs.replace(whole, released=released, classes=list(classes), completed=stated)
+
+
+@pytest.mark.parametrize(
+    ("share", "others", "untrue"),
+    [
+        (0.05, 90, False),  # 5 of 100
+        (0.05, 89, True),  # 5 of 99
+        (0.05, 91, False),
+        (0.5 / 100, 990, False),  # 5 of 1,000
+        (0.5 / 100, 989, True),
+    ],
+)
+def test_the_share_of_counterfeits_is_exact(share: float, others: int, untrue: bool, done: CompletedFile) -> None:
+    audit = CompletionAudit(replace(load_policy(done.policy), counterfeits=RecordBound(share)))
+    assert audit.untrue(_certified(done, _class(others, others), _class(10, 5))) is untrue
+
+
+def test_a_share_that_is_no_exact_float_allows_what_it_says(done: CompletedFile) -> None:
+    share = RecordBound.parse("0.7%")
+    assert share is not None
+    assert share.share * 1_000 < 7
+    audit = CompletionAudit(replace(load_policy(done.policy), counterfeits=share))
+    assert not audit.untrue(_certified(done, _class(980, 980), _class(10, 6), _class(10, 7)))
+    assert audit.untrue(_certified(done, _class(979, 979), _class(10, 6), _class(10, 7)))
+
+
+def test_counterfeits_beside_k_people_are_needless(done: CompletedFile) -> None:
+    audit = CompletionAudit(load_policy(done.policy))
+    assert audit.untrue(_certified(done, _class(200, 200), _class(11, 10)))
+    assert not audit.untrue(_certified(done, _class(200, 200), _class(10, 9)))
+
+
+def test_people_with_several_records_cannot_be_told_from_counterfeits(done: CompletedFile) -> None:
+    audit, whole = CompletionAudit(load_policy(done.policy)), read_part(done.parts[-1].encode())
+    several = msgspec.structs.replace(whole.terms, max_records_per_individual=2)
+    assert audit.untrue(msgspec.structs.replace(whole, terms=several))
+    everybody = msgspec.structs.replace(whole.individual, field="every-record")
+    assert not audit.untrue(msgspec.structs.replace(whole, terms=several, individual=everybody))

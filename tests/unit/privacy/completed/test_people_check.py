@@ -17,7 +17,8 @@ from stream_anon.privacy.completed.people_check import (
 )
 
 K = 4
-ROWS = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 30), st.integers(-1, 2)), max_size=60)
+VALUE = st.integers(-1, 2)
+ROWS = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 30), VALUE, VALUE), max_size=60)
 
 
 def _counts(records: list[int], people: list[int], values: list[int]) -> PeopleCounts:
@@ -30,18 +31,18 @@ def _broken(records: list[int], people: list[int], values: list[int], most: floa
 
 
 @given(ROWS)
-def test_counts_are_those_of_a_plain_recount(rows: list[tuple[int, int, int]]) -> None:
+def test_counts_are_those_of_a_plain_recount(rows: list[tuple[int, int, int, int]]) -> None:
     classes = 4
-    columns = np.array(rows, np.int64).reshape(-1, 3).T
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
     found = people_counts(
         CompletedRows(columns[0].astype(np.int32), columns[1], columns[2:].astype(np.int32)), classes
     )
     for number in range(classes):
-        own = [(person, value) for place, person, value in rows if place == number]
-        people = {person for person, _ in own if person >= 0}
-        values = {value for person, value in own if person >= 0 and value >= 0}
-        counted = (found.records[number], found.individuals[number], found.values[0, number])
-        assert counted == (len(own), len(people), len(values))
+        own = [row[1:] for row in rows if row[0] == number]
+        people = {row[0] for row in own if row[0] >= 0}
+        values = [{row[place] for row in own if row[0] >= 0 and row[place] >= 0} for place in (1, 2)]
+        counted = (found.records[number], found.individuals[number], *found.values[:, number].tolist())
+        assert counted == (len(own), len(people), *map(len, values))
 
 
 @given(
@@ -71,6 +72,11 @@ def test_each_bound_is_exact() -> None:
     assert _broken(enough, more, [1, 2]) == [True, False]
     assert _broken([96, 4], [96, 2], [2, 2], 0.02) == [False, False]
     assert _broken([95, 4], [95, 2], [2, 2], 0.02) == [False, True]  # 2 of 99 are above 2 %
+
+
+def test_each_of_several_attributes_has_the_values_that_are_asked() -> None:
+    counts = PeopleCounts(np.array([9, 9, 9]), np.array([9, 9, 9]), np.array([[2, 1, 2], [3, 3, 2]]))
+    assert broken_completions(counts, K, np.array([2, 3]), RecordBound(0.1)).tolist() == [False, True, True]
 
 
 def test_somebody_with_two_records_is_no_counterfeit_that_may_be() -> None:
