@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from stream_anon import Policy, anonymize_frame
 from stream_anon.audit.verdict import Kind
 from stream_anon.cli.main import app
 from stream_anon.engine.closing import Closer
@@ -181,6 +183,29 @@ def test_whatever_makes_no_counterfeits_refuses_the_policy(tmp_path: Path) -> No
         arguments = ["anonymize", "-c", str(tmp_path / "policy.yaml"), str(source), str(tmp_path / "out.jsonl")]
         found = CliRunner().invoke(app, [*arguments, *option])
         assert isinstance(found.exception, SettingsError), option
+        assert found.exception.key == "privacy.counterfeits"
+
+
+def test_a_frame_needs_a_key_and_has_its_counterfeits(tmp_path: Path) -> None:
+    policy = Policy.load(write_document(tmp_path, policy_with()))
+    frame = pa.Table.from_pylist(PEOPLE)
+    with pytest.raises(SettingsError, match="key of draws"):
+        anonymize_frame(frame, policy)
+    found = anonymize_frame(frame, policy, draws_key=b"a secret of tests", rejects="return")
+    assert found.report.counterfeits > 0
+    assert found.released.num_rows == found.report.released
+    assert found.report.records_in == len(PEOPLE)
+
+
+def test_a_release_is_not_compared_with_people(tmp_path: Path) -> None:
+    done = release(tmp_path, PEOPLE)
+    source = str(tmp_path / "in.jsonl")
+    for arguments in (
+        ["utility", "-c", str(done.policy), source, str(done.output)],
+        ["leakage", "-c", str(done.policy), "--input", source, "--released", str(done.output)],
+    ):
+        found = CliRunner().invoke(app, arguments)
+        assert isinstance(found.exception, SettingsError), arguments
         assert found.exception.key == "privacy.counterfeits"
 
 
