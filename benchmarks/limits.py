@@ -165,11 +165,11 @@ def _limits_of(row: Mapping[str, Any]) -> str:
 def table_of_nodes(data: Path, rows: int | None) -> Table:
     """Return Adult, or its first rows, published as nodes of its hierarchies."""
     table = adult(data)
-    nodes = tuple(_of_nodes(attribute) for attribute in table.attributes)
+    nodes = tuple(of_nodes(attribute) for attribute in table.attributes)
     return replace(table, attributes=nodes, rows=table.rows.take(slice(rows)))
 
 
-def _of_nodes(attribute: QuasiIdentifier) -> QuasiIdentifier:
+def of_nodes(attribute: QuasiIdentifier) -> QuasiIdentifier:
     """Return an attribute of which nodes are published, so that limits mean the same for every engine."""
     return replace(attribute.at_level(0), min_level=0, max_level=None)
 

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from stream_anon.audit.collected_violations import CollectedViolations
+from stream_anon.audit.population.completed_classes import CompletionAudit
 from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.shields import ShieldAudit
@@ -51,6 +52,7 @@ class CertificateAudit:
     ) -> None:
         self._policy = policy
         self._presence = presence or PresenceAudit(policy)
+        self._completion = CompletionAudit(policy)
         self._values = values
         self._findings = findings
         self._attributes = policy.quasi_identifiers
@@ -100,7 +102,9 @@ class CertificateAudit:
         suppressed, rejected = certificate.suppressed_by_reason, certificate.rejected_by_reason
         ignored = {} if certificate.ignored is UNSET else certificate.ignored
         kept = certificate.suppressed + certificate.rejected + sum(ignored.values())
-        made = self._counterfeits(certificate)
+        made = self._counterfeits(certificate) + self._completion.counterfeits(certificate)
+        if self._completion.untrue(certificate):
+            self._findings.add(Kind.WRONG_COUNTERFEITS, batch)
         if certificate.records_in != certificate.released - made + kept:
             self._findings.add(Kind.WRONG_IN, batch)
         if certificate.suppressed != sum(suppressed.values()):
@@ -163,7 +167,7 @@ class CertificateAudit:
         batch, seen = certificate.batch, set[bytes]()
         names = [attribute.name for attribute in self._attributes]
         for number, one in enumerate(certificate.classes):
-            if one.individuals < (self._policy.k or 1):
+            if self._completion.falls_short(one):
                 self._findings.add(Kind.TOO_FEW_INDIVIDUALS, batch, number)
             if not self._possible(one):
                 self._findings.add(Kind.TOO_MANY_INDIVIDUALS, batch, number)
@@ -175,7 +179,8 @@ class CertificateAudit:
             seen.add(key)
 
     def _possible(self, one: CertifiedClass) -> bool:
-        if self._policy.individual == EVERY_RECORD and self._values is not None:
+        every_record = self._policy.individual == EVERY_RECORD and self._values is not None
+        if every_record and not self._completion.allowed:
             return one.individuals == one.records
         return one.individuals <= one.records
 

@@ -16,7 +16,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, ScalarType, Sensitive
-from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
@@ -241,6 +241,7 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
         shields=shields,
         shape=given.shape,
         presence=_presence(asked),
+        counterfeits=None if asked.counterfeits is msgspec.UNSET else RecordBound(asked.counterfeits),
     )
 
 

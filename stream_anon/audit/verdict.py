@@ -50,6 +50,7 @@ class Kind(StrEnum):
     WRONG_MISSING = "missing names an attribute that is not published, or more records than there are"
     WRONG_ACCEPTED = "an accepted risk stands twice"
     WRONG_SERIES = "counterfeits are not what the classes have beyond their individuals, or m is not distinct_l"
+    WRONG_COUNTERFEITS = "counterfeits are more than may be, not what the classes show, or where none may be"
     TOO_MANY_RECORDS = "more records than its input ranges can hold"
     # All certificates
     GAP = "an input range starts after the end of the one before"
@@ -259,8 +260,7 @@ class Verdict:
     lives
         The input topics that certificates name; a topic that was created anew stands here more than once.
     disclosed
-        What the classes of all windows that were judged whole give away of each sensitive attribute. It is no
-        violation: only criteria that a policy asks for can be violated.
+        What the classes of windows that were judged whole give away of each sensitive attribute; no violation.
     least
         Least number of individuals in a class of all windows, as certificates say; None without a class.
     signers

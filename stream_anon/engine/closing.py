@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,18 @@ class Closer:
         Returns seconds, to tell how long the gate took; without one it took none.
     fixed
         The nodes of the classes are an answer: what a shield or presence forbids is suppressed, not united.
+
+    Raises
+    ------
+    SettingsError
+        If the policy allows counterfeits, and this closer makes none.
     """
 
+    makes_counterfeits: ClassVar[bool] = False
+
     def __init__(self, policy: Policy, watch: Callable[[], float] = lambda: 0.0, *, fixed: bool = False) -> None:
+        if not self.makes_counterfeits:
+            policy.refuse_counterfeits()
         self._policy = policy
         self._watch = watch
         self._criteria = Criteria.of(policy)

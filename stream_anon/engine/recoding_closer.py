@@ -65,6 +65,8 @@ class RecodingCloser(Closer):
         self._target = None if target is None else names.index(target)
         none = np.empty((len(policy.quasi_identifiers), 0), np.int32)
         self._low, self._high = none, none  # of each cluster
+        # The cluster of each row that the method suppresses together with its whole group.
+        self._short = np.empty(0, np.int32)
 
     def _partitioned(self, window: SealedWindow, draws: np.random.Generator) -> NDArray[np.int32]:
         """Return the cluster of each row: rows that the method publishes alike are one."""
@@ -77,8 +79,8 @@ class RecodingCloser(Closer):
                 f"{self._choice.name} leaves {found.below_k:,} records in groups that fall short, and nothing was "
                 "written: complete: true suppresses them, --explain says how they came about"
             )
-        clusters = np.empty(len(table), np.int32)
-        clusters[order] = self._clustered(table, found)
+        clusters, self._short = np.empty(len(table), np.int32), np.empty(len(table), np.int32)
+        clusters[order], self._short[order] = self._clustered(table, found)
         return self._within_other_criteria(window.columns, clusters)
 
     def _table(
@@ -112,14 +114,14 @@ class RecodingCloser(Closer):
         values = (row[self._target] for row in window.payload)
         return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)[order]
 
-    def _clustered(self, table: Table, found: Recoding) -> NDArray[np.int32]:
-        groups, _ = table.grouped(found.low, found.high)
-        kept = np.flatnonzero(~found.suppressed)
-        _, first, place = np.unique(groups[kept], return_index=True, return_inverse=True)
-        self._low, self._high = found.low[:, kept[first]], found.high[:, kept[first]]
-        clusters = np.full(len(table), SUPPRESSED, np.int32)
-        clusters[kept] = place
-        return clusters
+    def _clustered(self, table: Table, found: Recoding) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the cluster of each row, and the one it would be in if its whole group is suppressed; int32[n]."""
+        groups, count = table.grouped(found.low, found.high)
+        _, first = np.unique(groups, return_index=True)
+        self._low, self._high = found.low[:, first], found.high[:, first]
+        kept = np.bincount(groups[~found.suppressed], minlength=count) > 0
+        clusters = np.where(found.suppressed, SUPPRESSED, groups).astype(np.int32)
+        return clusters, np.where(kept[groups], SUPPRESSED, groups).astype(np.int32)
 
     def _within_other_criteria(self, columns: Columns, clusters: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the clusters without those that miss a criterion of which no method knows.

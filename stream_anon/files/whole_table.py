@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator
 
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.conditions import Condition
+from stream_anon.engine.completing.completing_closer import CompletingCloser
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.neighbours.large_table import LargeTable, needs_one_window
 from stream_anon.judging.one_table import becomes_one, whole
@@ -64,6 +65,11 @@ class TableAnonymization(Anonymization):
         The method.
     holder
         Decides what the method leaves to the data's holder.
+
+    Raises
+    ------
+    SettingsError
+        If the policy allows counterfeits, and there is no key.
     """
 
     def __init__(
@@ -76,7 +82,13 @@ class TableAnonymization(Anonymization):
         key: DrawsKey | None = None,
     ) -> None:
         policy = whole(policy)
-        self._recoding = RecodingCloser(policy, choice, holder)
+        if policy.counterfeits is not None and key is None:
+            raise SettingsError(
+                "privacy.counterfeits",
+                "need a key of draws, not fresh ones: two releases of the same records would tell them",
+            )
+        make = RecodingCloser if policy.counterfeits is None else CompletingCloser
+        self._recoding = make(policy, choice, holder)
         engine = Engine(policy, draws=fresh_draws(), partitioner=WholeTable)
         super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks, key=key)
 

@@ -48,6 +48,8 @@ class RecordBound:
         return exactly(self.share) if self.records is None else str(self.records)
 
 
+MOST_COUNTERFEITS = 0.1
+LEAST_COMPLETED_K = 4
 MOST_RETURNS = 65_535
 
 

@@ -18,7 +18,14 @@ from stream_anon.microdata.attributes import (
     Sensitive,
     Unknown,
 )
-from stream_anon.microdata.bounds import MOST_RETURNS, RecordBound, ReturnBound, Shield
+from stream_anon.microdata.bounds import (
+    LEAST_COMPLETED_K,
+    MOST_COUNTERFEITS,
+    MOST_RETURNS,
+    RecordBound,
+    ReturnBound,
+    Shield,
+)
 from stream_anon.microdata.diversity import CRITERIA, MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.ids import Normalization, in_order
@@ -244,6 +251,9 @@ class Policy:
         How often one person is released at most; a service on topics alone keeps count of it.
     presence
         How many of the people who fit a published tuple may be in a window.
+    counterfeits
+        How many of the released records may be nobody's: they complete classes of fewer than k people. None for
+        none. It is for files that a method recodes, and whatever else makes classes refuses it.
     population
         Who they are counted among. A policy that a document was read from has none, and makes no release.
     release
@@ -274,6 +284,7 @@ class Policy:
     presence: PresenceBound | None = None
     population: PopulationCounts | None = field(default=None, repr=False, compare=False)
     release: Statement = field(default_factory=Statement)
+    counterfeits: RecordBound | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))
@@ -303,6 +314,7 @@ class Policy:
         self._check_shields()
         self._check_returning()
         self._check_presence()
+        self._check_counterfeits()
 
     def _check_k(self) -> None:
         if self.k is None:
@@ -379,6 +391,35 @@ class Policy:
                     "privacy.presence",
                     "is not for a method and unknown: root: on a level that the method chooses, only people with "
                     f"unknown values are published as *, and {attribute.name} has these",
+                )
+
+    def _check_counterfeits(self) -> None:
+        if self.counterfeits is None:
+            return
+        place = "privacy.counterfeits"
+        if self.counterfeits.records is not None or not 0 < self.counterfeits.share <= MOST_COUNTERFEITS:
+            raise SettingsError(place, f"must be a share above 0 and at most {MOST_COUNTERFEITS:.0%}")
+        if self.k is None or self.k < LEAST_COMPLETED_K:
+            raise SettingsError(place, f"needs k = {LEAST_COMPLETED_K} or more: half of a class may be nobody's")
+        if self.method is not None and self.method.name in (ANATOMY, IAB):
+            raise SettingsError(place, f"is not for method: {self.method.name}, which promises more than classes")
+        others = {"shields": self.shields, "presence": self.presence, "extra_levels": self.extra_levels}
+        for name, given in others.items():
+            if given:
+                raise SettingsError(
+                    place, f"is not for privacy.{name}, which count people: a counterfeit is nobody"
+                )
+        target = self.passed[0] if self.passed else None
+        if len(self.passed) > 1 or not (target is None or isinstance(target, Sensitive)):
+            raise SettingsError(
+                place, "allows one field that passes, with role: sensitive: a counterfeit has no value of others"
+            )
+        if target is not None and (target.many or target.families):
+            raise SettingsError(place, f"needs single values, and no families: {target.name} has others")
+        for name, asked in self.diversity.items():
+            if asked.distinct_l is None or asked != Diversity(asked.distinct_l):
+                raise SettingsError(
+                    f"privacy.sensitive.{name}", "may ask for distinct_l alone beside privacy.counterfeits"
                 )
 
     def _check_null_values(self) -> None:
@@ -486,8 +527,16 @@ class Policy:
                 "is for a service on topics (stream-anon run), which keeps count of releases; leave it out here",
             )
 
+    def refuse_counterfeits(self) -> None:
+        """Raise SettingsError if the policy allows counterfeits: only a method on a file is completed by them."""
+        if self.counterfeits is not None:
+            raise SettingsError(
+                "privacy.counterfeits",
+                "is for files that `stream-anon anonymize` recodes by a method, once; leave it out here",
+            )
+
     def check_streamed(self) -> None:
-        """Raise SettingsError if the policy is for whole files: if it names a method, or asks for no k."""
+        """Raise SettingsError if the policy is for whole files, as with a method, no k, or counterfeits."""
         if self.method is not None:
             raise SettingsError(
                 "method",
@@ -495,6 +544,7 @@ class Policy:
             )
         if self.k is None:
             raise SettingsError("privacy.k", ONLY_IAB)
+        self.refuse_counterfeits()
 
     @property
     def maker(self) -> str:

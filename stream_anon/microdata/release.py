@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.output.stated_returns import StatedSeries
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
@@ -168,6 +169,8 @@ class Release:
         Whom it releases, where a service counts that.
     series
         What is stated of a release of a series; None for any other.
+    completed
+        What is stated where counterfeits may complete classes; None elsewhere.
     """
 
     classes: Classes
@@ -192,11 +195,12 @@ class Release:
     people: CountedRelease | None = None
     achieved_presence: float | None = None
     series: StatedSeries | None = None
+    completed: StatedCounterfeits | None = None
 
     @property
     def counterfeits(self) -> int:
         """Return how many of the published records are nobody's."""
-        return 0 if self.series is None else self.series.counterfeits
+        return sum(stated.counterfeits for stated in (self.series, self.completed) if stated is not None)
 
     @property
     def released(self) -> int:

@@ -87,7 +87,15 @@ class OriginalTable:
         ------
         InputError
             If not all records are here, or the release holds more of them.
+        SettingsError
+            If some of the released records may be nobody's.
         """
+        if self.policy.counterfeits is not None:
+            raise SettingsError(
+                "privacy.counterfeits",
+                "lets records be released that are nobody's, and nothing tells which: such a release cannot be "
+                "compared with the records of people; its certificate counts them",
+            )
         if not self.whole:
             raise InputError(f"{self.source}: holds more than {MOST_STUDIED:,} records, too many to compare")
         suppressed = self.population.rows - released.records

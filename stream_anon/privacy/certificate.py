@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from stream_anon.errors import CertificateError, LaterVersionError
+from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns, StatedSeries
 from stream_anon.microdata.population.presence import AskedPresence
 
@@ -142,7 +143,8 @@ class AchievedShield(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy asks of every class, and of the window.
 
-    `k` is null where shields alone ask. `levels` are by quasi-identifier, where not all are allowed.
+    `k` is null where shields alone ask. `levels` are by quasi-identifier, where not all are allowed. With
+    `counterfeits`, the largest share of them, `k` is asked of records, and half of it of people.
     """
 
     k: AtLeastTwo | None
@@ -155,6 +157,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     families: dict[str, AskedFamilies] | msgspec.UnsetType = msgspec.UNSET
     returning: AskedReturns | msgspec.UnsetType = msgspec.UNSET
     presence: AskedPresence | msgspec.UnsetType = msgspec.UNSET
+    counterfeits: Annotated[float, msgspec.Meta(gt=0, le=1)] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Achieved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -231,6 +234,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     digests: Literal["keyed"] | msgspec.UnsetType = msgspec.UNSET  # of the classes; only where there is a key
     digest_key: KeyName | msgspec.UnsetType = msgspec.UNSET  # see `DigestKey.name`
     series: StatedSeries | msgspec.UnsetType = msgspec.UNSET  # only of a release of one
+    completed: StatedCounterfeits | msgspec.UnsetType = msgspec.UNSET  # only where a policy allows counterfeits
 
 
 _DECODER = msgspec.json.Decoder(Certificate, strict=True)
@@ -244,10 +248,7 @@ def certificate_digest(parts: Sequence[bytes]) -> str:
 def read_part(part: bytes) -> Certificate:
     """Return one part of a certificate; LaterVersionError if it names a version above 2.
 
-    Raises
-    ------
-    CertificateError
-        If it is not JSON of the right shape. The message holds nothing of its content.
+    CertificateError, whose message holds nothing of its content, if it is not JSON of the right shape.
     """
     try:
         read = _DECODER.decode(part)

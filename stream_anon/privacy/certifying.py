@@ -159,6 +159,7 @@ def _head(release: Release, policy: Policy, frame: CertificateFrame) -> Certific
         digests=msgspec.UNSET if policy.digest_key is None else "keyed",
         digest_key=msgspec.UNSET if policy.digest_key is None else policy.digest_key.name,
         series=msgspec.UNSET if release.series is None else release.series,
+        completed=msgspec.UNSET if release.completed is None else release.completed,
     )
 
 

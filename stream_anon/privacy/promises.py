@@ -78,6 +78,7 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         msgspec.UNSET if policy.returning is None else AskedReturns.of(policy.returning),
         AskedPresence.of(policy.presence),
+        msgspec.UNSET if policy.counterfeits is None else policy.counterfeits.share,
     )
 
 

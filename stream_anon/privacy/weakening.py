@@ -62,6 +62,9 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         yield Weakening("privacy.k", _fell(asked["k"], asks["k"]))
     if asks["max_share"] > asked["max_share"]:
         yield Weakening("privacy.max_share", _rose(asked["max_share"], asks["max_share"]))
+    old, new = (each.get("counterfeits", 0) for each in (asked, asks))
+    if new > old:
+        yield Weakening("privacy.counterfeits", f"{_rose(old, new)}: of more classes half may be nobody's")
     if after["extra_levels"] < before.get("extra_levels", 0):
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
     yield from _individual(before.get("individual", after["individual"]), after["individual"])

@@ -124,6 +124,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             presence=presence,
             population=population,
             release=settings.release.statement,
+            counterfeits=_bound(settings.privacy.counterfeits),
             digest_key=None if secret is None else read_key(DigestKey, place.parent / secret),
         )
         if chosen.target is not None and chosen.sample is not None:

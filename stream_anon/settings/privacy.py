@@ -224,7 +224,11 @@ is for files that `method: iab` recodes. The word must be written; a `k` that is
 `max_suppressed` is compared with the records of a window that would be released or suppressed; those over their
 individual's limit are among the suppressed. A window above it is published with an alert (`publish`) or suppressed
 whole (`suppress`). No window waits until it would suppress less: its moment of publication would tell what the last
-records are like."""
+records are like.
+
+With `counterfeits` k is asked of a class's records, and half of k of its people: `anonymize` refuses it without a
+`method`, and `run` always. What that promises, and what not:
+[privacy.md](../explain/privacy.md#counterfeits-who-stays-vulnerable)."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["k"]}, {"required": ["max_risk"]}]})
 
@@ -259,6 +263,9 @@ records are like."""
     """How often one person is released at most: see privacy.returning."""
     presence: PresenceSettings | None = None
     """Which share of the people who fit a class may be in this class: see privacy.presence."""
+    counterfeits: Annotated[str, Field(pattern=SHARE_PATTERN)] | None = None
+    """Which share of a file's released records may be nobody's, such as 1%, at most 10%: with a method they
+    complete classes of fewer than k people, which would be suppressed. By default none."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""
     accept_weaker: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$")

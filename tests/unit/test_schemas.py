@@ -42,7 +42,7 @@ from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
-OPTIONAL = {"above_max_suppressed", "ignored", "digests", "digest_key", "series"}  # of a certificate
+OPTIONAL = {"above_max_suppressed", "ignored", "digests", "digest_key", "series", "completed"}  # of a certificate
 NAMES = ("settings", "certificate", "signature", "dead-letter", "audit", "utility", "leakage")
 
 

@@ -131,6 +131,8 @@ def _conclusion(report: AuditReport) -> str:
     other = (
         "" if report.verdict.pending is None else f"; the settings file asks for k {k_in_words(report.policy.k)}"
     )
+    if report.policy.counterfeits is not None:
+        own += " of records, half of which may be counterfeits"
     return f"no violation found: every class has at least {least} individuals; its policy asks for k {own}{other}"
 
 

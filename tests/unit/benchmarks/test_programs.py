@@ -38,6 +38,8 @@ from tests.support.data import ROOT, shared_data
         "whole_tables.py --records 4000 --window 1000",
         "release_counts.py --people 100000 --read 20000",
         "returns.py --worlds adult --windows 3 --size 300 --moving 0.1",
+        "counterfeits.py --rows 1500",
+        "invariance.py --m 2 --size 300 --releases 2",
     ],
 )
 def test_every_benchmark_runs(command: str) -> None:

@@ -72,6 +72,10 @@ def _age(**grid: Any) -> Changes:
     return {AGE: {"min": 0, "max": 99, **grid}}
 
 
+COMPLETED: Changes = {
+    "privacy/counterfeits": "1%",
+    "attributes": {name: POLICY["attributes"][name] for name in ("person", "age", "city", "illness")},
+}
 CLOSE = {f"{ILLNESS}/t_closeness": {"t": 0.3}}
 # Of each setting: a policy, one that promises less by this setting, and the place that is told.
 COMPARED: dict[str, tuple[Changes, Changes, str]] = {
@@ -117,6 +121,7 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
     "privacy.returning.period": (_returning(9, "30d"), _returning(9, "29d"), "privacy.returning.period"),
     "privacy.presence.most": (_presence(0.3), _presence(0.4), "privacy.presence.most"),
     "privacy.presence.population": (_presence(0.3), _presence(0.3, "other.csv"), "privacy.presence.population"),
+    "privacy.counterfeits": (COMPLETED, COMPLETED | {"privacy/counterfeits": "2%"}, "privacy.counterfeits"),
     "privacy.extra_levels": ({"privacy/extra_levels": 1}, {}, "privacy.extra_levels"),
     "privacy.shields.*.attributes": (
         {"privacy/shields": [{"attributes": ["age", "zip"], "k": 9}]},

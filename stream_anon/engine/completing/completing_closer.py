@@ -1,0 +1,163 @@
+"""Close a table that a method recodes, with counterfeits in classes that would have too few people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.engine.chosen_classes import renumbered
+from stream_anon.engine.closing import TooLarge
+from stream_anon.engine.completing.completion import ShortClasses
+from stream_anon.engine.recoding_closer import RecodingCloser
+from stream_anon.engine.window import SealedWindow, missing_counts
+from stream_anon.errors import SettingsError
+from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
+from stream_anon.microdata.payload import joined, taken
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.release import SUPPRESSED, Release, Suppression
+from stream_anon.privacy.completed.people_check import (
+    CompletedRows,
+    PeopleCounts,
+    broken_completions,
+    people_counts,
+)
+from stream_anon.privacy.gcp import gcp
+from stream_anon.recoding.recoders.recoder import Holder
+
+_NOBODY = -1  # the offset of a counterfeit, which has none
+
+
+class CompletingCloser(RecodingCloser):
+    """Turns one window into a release by the policy's method, and completes groups of too few people.
+
+    A group that the method suppresses is published with counterfeits, up to k records, if at least half of these
+    are people and the criteria hold for them alone. Counts of people, and of what is suppressed, are without
+    counterfeits; those of released records, missing values and loss are with them.
+    """
+
+    makes_counterfeits: ClassVar[bool] = True
+
+    def __init__(self, policy: Policy, choice: MethodChoice, holder: Holder | None = None) -> None:
+        super().__init__(policy, choice, holder)
+        if policy.counterfeits is None or policy.k is None:
+            raise ValueError("the policy allows no counterfeits")
+        if policy.individual != EVERY_RECORD and policy.window.max_records_per_individual != 1:
+            raise SettingsError(
+                "window.max_records_per_individual",
+                "must be 1 for privacy.counterfeits: what a class has beyond its people are counterfeits",
+            )
+        for attribute in policy.quasi_identifiers:
+            if attribute.max_level is not None:
+                raise SettingsError(
+                    f"attributes.{attribute.name}.max_level",
+                    "is not for privacy.counterfeits: nobody could tell why a class is suppressed",
+                )
+        self._most, self._k = policy.counterfeits, policy.k
+        self._least = self._criteria.distinct_l.astype(np.int64)
+
+    def _release(
+        self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge
+    ) -> tuple[SealedWindow, Release]:
+        """Return the window with its counterfeits, and its release; no record of a file is too large."""
+        if not self._criteria.in_reach(window.individuals, window.values):
+            return super()._release(window, shuffle, too_large)
+        clusters = self._partitioned(window, shuffle)
+        whole, clusters = self._completed(window, clusters, shuffle)
+        unplaced = int((clusters < 0).sum())
+        return whole, self._assemble(whole, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
+
+    def _completed(
+        self, window: SealedWindow, clusters: NDArray[np.int32], draws: np.random.Generator
+    ) -> tuple[SealedWindow, NDArray[np.int32]]:
+        """Return the window with the counterfeits behind its rows, and the cluster of each."""
+        columns, released = window.columns, clusters >= 0
+        all_clusters = np.where(released, clusters, self._short).astype(np.int32)
+        class_of_row, generalized = self._published(all_clusters)
+        # What would be published like a class that is there has no need of counterfeits, and is left as it is.
+        short = np.where(np.isin(class_of_row, class_of_row[released]), SUPPRESSED, class_of_row).astype(np.int32)
+        classes = ShortClasses(columns, released, short, generalized.low, generalized.high)
+        chosen = classes.chosen(self._k, self._least, self._most, draws)
+        made = classes.drawn(chosen, self._k, draws)
+        clusters = np.where(np.isin(short, chosen), all_clusters, clusters).astype(np.int32)
+        codes, payload = columns.codes[:, made.like], taken(window.payload, made.donors)
+        first = int(columns.individuals.max(initial=-1)) + 1
+        nobody = np.arange(first, first + len(made.like), dtype=np.int32)
+        extended = Columns(
+            np.concatenate([columns.codes, codes], axis=1),
+            np.concatenate([columns.individuals, nobody]),
+            np.concatenate([columns.sensitive, columns.sensitive[:, made.donors]], axis=1),
+            columns.sets,
+        )
+        whole = replace(
+            window,
+            columns=extended,
+            payload=joined([window.payload, payload]),
+            stretches=np.concatenate([window.stretches, np.zeros(len(nobody), np.int32)]),
+            offsets=np.concatenate([window.offsets, np.full(len(nobody), _NOBODY, np.int64)]),
+            missing=window.missing + missing_counts(self._policy, codes, payload),
+        )
+        return whole, np.concatenate([clusters, clusters[made.like]])
+
+    def _assemble(
+        self,
+        window: SealedWindow,
+        clusters: NDArray[np.int32],
+        reasons: Mapping[Suppression, int],
+        shuffle: np.random.Generator,
+    ) -> Release:
+        """Return a release whose counts of people, and of what is suppressed, are without counterfeits."""
+        release = super()._assemble(window, clusters, reasons, shuffle)
+        real = window.offsets != _NOBODY
+        people = np.where(real, window.columns.individuals, _NOBODY).astype(np.int64)
+        release, counts = self._recounted(release, people, window.columns.sensitive)
+        published = release.class_of_row >= 0
+        suppressed = {name: reasons.get(name, 0) for name in (Suppression.SHORTFALL, Suppression.UNPLACED)}
+        whole = Suppression.MAX_SUPPRESSED if Suppression.MAX_SUPPRESSED in reasons else Suppression.GATE
+        suppressed[whole] = int((real & ~published).sum()) - sum(suppressed.values())
+        suppressed[Suppression.OVER_LIMIT] = window.over_limit
+        suppressed = {reason: count for reason, count in suppressed.items() if count}
+        classes = replace(release.classes, individuals=counts.individuals)
+        least_people = int(counts.individuals.min()) if len(classes) else None
+        return replace(
+            release,
+            classes=classes,
+            suppressed=suppressed,
+            achieved_k=least_people,
+            achieved_l={
+                attribute.name: int(counts.values[place].min())
+                for place, attribute in enumerate(self._policy.diverse)
+                if len(classes) and self._criteria.distinct_l[place]
+            },
+            gcp=gcp(classes.ncp, classes.records, sum(suppressed.values())),
+            completed=StatedCounterfeits(
+                int((published & ~real).sum()),
+                least_people,
+                int(counts.records.min()) if len(classes) else None,
+            ),
+        )
+
+    def _recounted(
+        self, release: Release, people: NDArray[np.int64], sensitive: NDArray[np.int32]
+    ) -> tuple[Release, PeopleCounts]:
+        """Return the release without the classes that break what is promised of completed ones: a bug."""
+        while True:
+            rows = CompletedRows(release.class_of_row, people, sensitive)
+            counts = people_counts(rows, len(release.classes))
+            broken = broken_completions(counts, self._k, self._least, self._most)
+            if not broken.any():
+                return release, counts
+            kept = np.flatnonzero(~broken)
+            class_of_row = renumbered(release.class_of_row, kept, len(broken))
+            release = replace(
+                release,
+                classes=release.classes.take(kept),
+                class_of_row=class_of_row,
+                order=release.order[class_of_row[release.order] >= 0],
+                gate_violations=release.gate_violations + int(broken.sum()),
+            )
