@@ -20,7 +20,8 @@ PEOPLE = word_set(
 THINGS = word_set(
     "movie film song track album book article product item good sku store shop branch brand category department "
     "team company vendor supplier station stop route line device sensor room ward hospital clinic school course "
-    "class city country region zone district place location venue page post campaign channel status type group"
+    "class city country region zone district place location venue page post campaign channel status type group "
+    "part serial lot batch plant species"
 )
 # What is counted by these is a record, not a person.
 RECORDS = word_set(

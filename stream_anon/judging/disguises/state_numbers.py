@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import cast
 
-# They have a date of birth, two check digits or letters at their places. Of random digits at most one in six passes
-# (nine digits as Czech numbers; elsewhere fewer than one in ten), and of moments one in six. Those without a
-# check digit, such as the Danish CPR, are left out: dates and times would pass for them.
+# They have a date of birth, two check digits or letters at their places. Of random digits fewer than one in ten
+# pass, and of moments one in six. Those without a check digit, such as the Danish CPR and Czech numbers of before
+# 1954, are left out: dates and times, and numbers that count on from a date, would pass for them.
 OF_PEOPLE = (
     "at.vnr", "be.ssn", "bg.egn", "br.cpf", "ch.ssn", "cn.ric", "cz.rc", "de.idnr", "ee.ik", "es.dni", "es.nie",
     "fi.hetu", "fr.nir", "gr.amka", "ie.pps", "is_.kennitala", "it.codicefiscale", "kr.rrn", "mu.nid", "mx.curp",
@@ -25,6 +25,7 @@ ALSO_OF_OTHERS = (
 )  # fmt: skip
 
 _LEAST_DIGITS, _MOST_LENGTH = 6, 20
+_CZECH_DIGITS = 10  # with a check digit
 
 
 def most_of_one_state(texts: Sequence[str], states: Iterable[str], least: float) -> int:
@@ -42,6 +43,8 @@ def _valid(texts: Sequence[str], state: str, spare: int) -> int:
     is_valid = cast("Callable[[str], bool]", import_module(f"stdnum.{state}").is_valid)
     if state == "it.codicefiscale":  # of digits alone it is a company's
         texts = [text if any(map(str.isalpha, text)) else "" for text in texts]
+    if state == "cz.rc":
+        texts = [text if sum(map(str.isdigit, text)) == _CZECH_DIGITS else "" for text in texts]
     valid = 0
     for text in texts:
         if is_valid(text):

@@ -19,7 +19,7 @@ THRESHOLDS = (
     (0.075, "a medium invasion of privacy, if somebody is found: Ontario IPC"),
     (0.05, "a high invasion of privacy, if somebody is found: Ontario IPC"),
 )
-"""Risks that regulators accept, and who asks for them."""
+"""Risks in use, and who is said to ask for them: summaries of their guidelines, not the guidelines, were read."""
 MANY = 12  # quasi-identifiers; beyond these, classes of k people agree in little
 _MOST_NAMED = 8
 
@@ -34,7 +34,8 @@ class Candidate:
 
 def thresholds() -> Iterator[str]:
     """Return the thresholds in use, each with its k and its source, for a person to choose from."""
-    yield "  # DECIDE: how likely a guess may be right that a record of a class is somebody's. Thresholds in use:"
+    yield "  # DECIDE: how likely a guess may be right that a record of a class is somebody's. Thresholds in use,"
+    yield "  # as summaries of the guidelines have them (look them up before you sign):"
     yield from (f"  #   {risk:<5} (k = {k_of_risk(risk)}): {source}" for risk, source in THRESHOLDS)
 
 

@@ -22,8 +22,8 @@ class WorkerMetrics:
         self._release_ends = declare.gauge(
             "release_end_timestamp_seconds",
             "When the release expires that the policy states (release.valid_until); +Inf if it never does.",
+            ("policy",),  # so that nothing is told before the policy is known: +Inf would silence the alert
         )
-        self._release_ends.set(math.inf)
         self._ordered = declare.gauge("paused", "1 while an operator has paused the reading.")
         self._clock_steps = declare.family(
             "clock_steps",
@@ -48,7 +48,9 @@ class WorkerMetrics:
                 version, _, source = event.software.partition("+")
                 self._build.labels(version, source).set(1)
                 self._policy.labels(event.policy, event.engine, event.delivery, event.revision).set(1)
-                self._release_ends.set(math.inf if event.release_ends is None else event.release_ends)
+                if event.delivery != "shadow":  # which publishes nothing
+                    ends = math.inf if event.release_ends is None else event.release_ends
+                    self._release_ends.labels(event.policy).set(ends)
             case e.ReadingOrdered():
                 self._ordered.set(event.paused)
             case e.ClockSet():

@@ -72,3 +72,13 @@ def test_numbers_of_different_states_are_of_no_state() -> None:
         for state in ("pl.pesel", "br.cpf")
     }
     assert most_of_one_state([*valid["pl.pesel"], *valid["br.cpf"]], ALL, MOST) == 0
+
+
+@pytest.mark.parametrize("first", [241101001, 480101000, 530615001])
+@pytest.mark.parametrize("form", ["plain", "slash"])
+def test_lots_that_count_on_from_a_date_are_numbers_of_no_state(first: int, form: str) -> None:
+    """Czech numbers of before 1954 have no check digit: a date and three digits."""
+    lots = [str(number) for number in range(first, first + 200)]
+    if form == "slash":
+        lots = [f"{lot[:6]}/{lot[6:]}" for lot in lots]
+    assert most_of_one_state(lots, OF_PEOPLE, MOST) == 0
