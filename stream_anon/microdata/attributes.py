@@ -17,7 +17,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
-from stream_anon.microdata.domains.families import Family, in_order, labels_of
+from stream_anon.microdata.domains.families import Family, ShownAs, in_order, labels_of
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 MOST_ITEMS = 128  # of a list
@@ -167,9 +167,13 @@ class Sensitive(PassThrough):
     families
         Its values in sets, each of which is published as one; empty: values are published as they are. Kept in one
         order, so that policies of the same sets are the same.
+    shown_as
+        What stands in records: the family, or the value itself. Then a class that has one of a family's values has
+        all of them, each held by somebody else.
     """
 
     families: tuple[Family, ...] = ()
+    shown_as: ShownAs = ShownAs.FAMILY
 
     role: ClassVar[str] = "sensitive"
 
@@ -184,14 +188,27 @@ class Sensitive(PassThrough):
             raise SettingsError(place, error.message) from None
         object.__setattr__(self, "families", in_order(self.families))
 
+    @property
+    def keeps_whole(self) -> bool:
+        """Return whether a class that has one of a family's values must have all of them."""
+        return bool(self.families) and self.shown_as is ShownAs.VALUE
+
     @cached_property
-    def label_of(self) -> dict[str | None, str]:
-        """Return for each value of a family how its family is published; empty without families."""
-        return labels_of(self.families)
+    def label_of(self) -> dict[str | None, str | None]:
+        """Return for each value of a family what is published of it, None for nothing; empty without families."""
+        labels = labels_of(self.families)
+        return {value: value for value in labels} if self.keeps_whole else {**labels}
+
+    @cached_property
+    def shown_alike(self) -> tuple[Family, ...]:
+        """Return the values of families in sets of which one thing is published."""
+        return tuple((value,) for value in self.label_of) if self.keeps_whole else self.families
 
     @property
     def in_words(self) -> str:
         """Return what it is, for readers of released records."""
+        if self.keeps_whole:
+            return f"{self.role}, as it came, in a class with all values of its family"
         return f"{self.role}, as the family of values that it is in" if self.families else super().in_words
 
     @cached_property
@@ -203,10 +220,9 @@ class Sensitive(PassThrough):
         """Return what is published of a value; `Unfit` for one that is in no family."""
         if not self.families:
             return value
-        label = self.label_of.get(value) if value is None or isinstance(value, str) else None
-        if label is None:
-            raise Unfit(Reason.MISSING if value is None else Reason.UNKNOWN_VALUE)
-        return label
+        if (value is None or isinstance(value, str)) and value in self.label_of:
+            return self.label_of[value]
+        raise Unfit(Reason.MISSING if value is None else Reason.UNKNOWN_VALUE)
 
 
 @dataclass(frozen=True)

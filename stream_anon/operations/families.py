@@ -11,9 +11,10 @@ from math import inf
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.domains.families import Family, folded
+from stream_anon.microdata.domains.families import Family, ShownAs, folded
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.propose.yaml_lines import scalar
+from stream_anon.operations.whole_families import FamilyLosses, deal_whole, improved
 
 _ADVICE = ", and those that the policy has must not grow: who appears only then would have the new value"
 
@@ -35,6 +36,11 @@ class DealtFamilies:
         How many families the policy had.
     rare
         How many of the new families' values fewer than k people have.
+    shown_as
+        What is to stand in records.
+    cost
+        Where values are published: the people of a window of the sample, its loss with these families, and the loss
+        of the same window without them. None where families are published, which lose nothing.
     """
 
     attribute: str
@@ -42,6 +48,8 @@ class DealtFamilies:
     people: tuple[tuple[int, ...], ...]
     known: int
     rare: int
+    shown_as: ShownAs = ShownAs.FAMILY
+    cost: tuple[int, float, float] | None = None
 
     @property
     def guess(self) -> float:
@@ -55,6 +63,8 @@ class DealtFamilies:
         """Yield the setting as YAML, what may be guessed beside each family."""
         yield f"{scalar(self.attribute)}:"
         yield f"  invariant: {min(least, *map(len, self.families))}"
+        if self.shown_as is not ShownAs.FAMILY:
+            yield f"  publish: {self.shown_as}"
         yield "  families:"
         for family, people in zip(self.families, self.people, strict=True):
             listed = ", ".join("null" if value is None else scalar(value) for value in family)
@@ -109,9 +119,16 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
 
 
 def families_of(
-    policy: Policy, name: str, batch: CodedBatch, least: int, known: Sequence[Family] = ()
+    policy: Policy,
+    name: str,
+    batch: CodedBatch,
+    least: int,
+    known: Sequence[Family] = (),
+    shown_as: ShownAs = ShownAs.FAMILY,
 ) -> DealtFamilies:
     """Deal the values that the people of a batch have, rare ones too: a value in no family is told by its absence.
+
+    Where values are published, families are dealt by what it costs to keep them whole in classes.
 
     Parameters
     ----------
@@ -144,14 +161,24 @@ def families_of(
     if len(new) < least and (new or not known):
         are = "values are in no family of the policy" if known else "values occur"
         raise InputError(f"{name}: {len(new)} {are}; a family needs {least}{_ADVICE if known else ''}")
-    families = (*known, *(deal(new, least) if new else ()))
+    losses = FamilyLosses(policy, name, batch) if shown_as is ShownAs.VALUE else None
+    dealt: Sequence[Family] = ()
+    if new and losses is not None:
+        dealt = improved(deal_whole(new, least, policy.crowd), least, losses.of)
+    elif new:
+        dealt = deal(new, least)
+    families = (*known, *dealt)
     replace(_sensitive(policy, name), families=families)  # raises where a value cannot be in a family
     counts = tuple(tuple(people[value] for value in family) for family in families)
-    return DealtFamilies(name, families, counts, len(known), sum(count < policy.crowd for count in new.values()))
+    rare = sum(count < policy.crowd for count in new.values())
+    cost = None
+    if losses is not None:
+        cost = len(losses), sum(map(losses.of, families)) / max(len(losses), 1), losses.without
+    return DealtFamilies(name, families, counts, len(known), rare, shown_as, cost)
 
 
-def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str, tuple[Family, ...]]:
-    """Return the policy without families of a sensitive attribute, its name, and the families that it had.
+def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str, tuple[Family, ...], ShownAs]:
+    """Return the policy without families of a sensitive attribute, its name, its families, and what they show.
 
     Parameters
     ----------
@@ -169,11 +196,11 @@ def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, str, tuple[Fam
     chosen = sensitive[0] if name is None else name
     if chosen not in sensitive:
         raise SettingsError("--attribute", "must be an attribute with role: sensitive")
-    attributes = [
-        replace(_sensitive(policy, chosen), families=()) if attribute.name == chosen else attribute
-        for attribute in policy.attributes
-    ]
-    return replace(policy, attributes=tuple(attributes)), chosen, _sensitive(policy, chosen).families
+    own = _sensitive(policy, chosen)
+    attributes = tuple(
+        replace(own, families=()) if attribute is own else attribute for attribute in policy.attributes
+    )
+    return replace(policy, attributes=attributes), chosen, own.families, own.shown_as
 
 
 def _sensitive(policy: Policy, name: str) -> Sensitive:

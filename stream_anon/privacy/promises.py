@@ -70,7 +70,11 @@ def asked_of(policy: Policy) -> Asked:
         or msgspec.UNSET,
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
-        {a.name: AskedFamilies.of(a.families) for a in policy.attributes if isinstance(a, Sensitive) and a.families}
+        {
+            a.name: AskedFamilies.of(a.families, a.shown_as)
+            for a in policy.attributes
+            if isinstance(a, Sensitive) and a.families
+        }
         or msgspec.UNSET,
         msgspec.UNSET if policy.returning is None else AskedReturns.of(policy.returning),
         AskedPresence.of(policy.presence),
@@ -120,7 +124,14 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
             "domain": attribute.domain.outline(),
         }
     if isinstance(attribute, PassThrough):
-        stated = {"role": attribute.role, "path": list(attribute.path), "type": attribute.declared_type}
-        families = attribute.families if isinstance(attribute, Sensitive) else ()
-        return stated | ({"families": [list(family) for family in families]} if families else {})
+        stated: dict[str, Any] = {
+            "role": attribute.role,
+            "path": list(attribute.path),
+            "type": attribute.declared_type,
+        }
+        if isinstance(attribute, Sensitive) and attribute.families:
+            stated["families"] = [list(family) for family in attribute.families]
+            if attribute.keeps_whole:
+                stated["publish"] = attribute.shown_as.value
+        return stated
     return {"role": attribute.role}

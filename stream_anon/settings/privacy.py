@@ -52,9 +52,11 @@ class DiversitySettings(Section):
 with an entry has at least one, and all that are given hold together, in every class.
 [privacy.md](../explain/privacy.md) says what each promises.
 
-With `families` no value is published as it is, but as its family: the set of values that somebody who comes back
-is among, however often. It needs `type: string`. Criteria beside it count families as values. A record whose value
-is in no family is rejected (`unknown-value`, `missing`). A value must have no `|`, which stands between the
+`families` are sets of values that somebody who comes back is among, however often. They need `type: string`. With
+`publish: family` no value is published as it is, but as its family, and criteria beside it count families as
+values. With `publish: value` it is published as it is, and a class that has one of a family's values has all of
+them, each held by somebody else; criteria that compare a class with its window are not for it. A record whose
+value is in no family is rejected (`unknown-value`, `missing`). A value must have no `|`, which stands between the
 values of a published family."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
@@ -77,14 +79,17 @@ values of a published family."""
     beta_likeness: float | None = Field(default=None, gt=0, le=MOST_CLASS)
     """Largest relative gain of a value's share in a class over that in the window."""
     invariant: int | None = Field(default=None, ge=2, le=MOST_VALUES)
-    """Each value is published as its family, a set of at least so many values; `families` lists them."""
+    """Least number of values of a family, which somebody who comes back is always among; `families` lists them."""
     families: list[list[str | None]] | None = Field(default=None, min_length=1)
     """The values of each family; null is a missing value. `stream-anon families` deals them from a sample."""
+    publish: Literal["family", "value"] = "family"
+    """What stands in records: the family, or the value, in a class that has all values of its family."""
 
     @model_validator(mode="after")
     def _any(self) -> DiversitySettings:
-        if all(getattr(self, key) is None for key in type(self).model_fields):
-            raise ValueError(f"needs at least one of {', '.join(type(self).model_fields)}")
+        asking = [key for key in type(self).model_fields if key != "publish"]
+        if all(getattr(self, key) is None for key in asking):
+            raise ValueError(f"needs at least one of {', '.join(asking)}")
         return self
 
     @model_validator(mode="after")
@@ -93,12 +98,14 @@ values of a published family."""
             raise ValueError("needs both invariant and families, or neither: stream-anon families deals the values")
         if any(len(family) < (self.invariant or 0) for family in self.families or ()):
             raise ValueError(f"families must have at least {self.invariant} values each, as invariant asks")
+        if self.families is None and "publish" in self.model_fields_set:
+            raise ValueError("publish is for families")
         return self
 
     @property
     def criteria(self) -> dict[str, Any]:
         """Return what is asked of classes, by name; None for nothing."""
-        return self.model_dump(exclude={"invariant", "families"})
+        return self.model_dump(exclude={"invariant", "families", "publish"})
 
     @property
     def asks_of_classes(self) -> bool:

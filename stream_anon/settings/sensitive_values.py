@@ -1,4 +1,4 @@
-"""What settings say of sensitive values: the criteria of classes, and the families that values are published as."""
+"""What settings say of sensitive values: the criteria of classes, and the families of values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Attribute, Sensitive
 from stream_anon.microdata.diversity import Diversity
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.settings.privacy import DiversitySettings
 
 
@@ -21,14 +22,18 @@ def diversity_of(given: DiversitySettings) -> Diversity:
 def by_families(
     attributes: tuple[Attribute, ...], sensitive: Mapping[str, DiversitySettings]
 ) -> tuple[Attribute, ...]:
-    """Return the attributes, those with families published by them."""
-    families = {name: given.families for name, given in sensitive.items() if given.families is not None}
+    """Return the attributes, those with families with them."""
+    families = {
+        name: (tuple(map(tuple, given.families)), ShownAs(given.publish))
+        for name, given in sensitive.items()
+        if given.families is not None
+    }
     known = {attribute.name for attribute in attributes if isinstance(attribute, Sensitive)}
     for name in families:
         if name not in known:
             raise SettingsError(f"privacy.sensitive.{name}", "is no attribute with role: sensitive")
     return tuple(
-        replace(attribute, families=tuple(map(tuple, families[attribute.name])))
+        replace(attribute, families=families[attribute.name][0], shown_as=families[attribute.name][1])
         if isinstance(attribute, Sensitive) and attribute.name in families
         else attribute
         for attribute in attributes

@@ -71,7 +71,8 @@ def _member(member: Member) -> Schema:
             items = {"type": kind}
             return {"description": words, "type": ["array", "null"], "items": items, "maxItems": MOST_ITEMS}
         if isinstance(attribute, Sensitive) and attribute.families:
-            return {"description": words, "enum": sorted(set(attribute.label_of.values()))}
+            shown = set(attribute.label_of.values())
+            return {"description": words, "enum": sorted(shown, key=lambda text: (text is None, text or ""))}
         return {"description": words, "type": [kind, "null"]}
     raise TypeError("only published attributes have a schema")
 

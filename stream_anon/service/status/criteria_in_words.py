@@ -14,6 +14,7 @@ def in_words(policy: Policy) -> tuple[str, ...]:
         asked += [f"{name}: {words}" for words in diversity.in_words]
     asked += [
         f"{attribute.name}: families of {min(map(len, attribute.families))} values or more"
+        f"{', each whole in a class' if attribute.keeps_whole else ''}"
         for attribute in policy.passed
         if isinstance(attribute, Sensitive) and attribute.families
     ]

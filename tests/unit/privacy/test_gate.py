@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -49,6 +50,53 @@ def test_a_legal_release_passes() -> None:
     codes, people, classes = GOOD
     for attribute in (NODES, SETS):
         assert _judge(attribute, _columns(codes, people), classes) == [False, False]
+
+
+FAMILIES = np.array([0, 0, 1, 1, 1, -1], np.int32)
+WHOLE = Criteria(1, 1.0, np.array([2]), families=(np.array([2, 3]),))
+
+
+@pytest.mark.parametrize(
+    ("people", "values", "whole"),
+    [
+        pytest.param([0, 1], [0, 1], True, id="a whole family"),
+        pytest.param([0, 1, 2, 3], [0, 1, 0, 0], True, id="some values twice"),
+        pytest.param([0, 1, 2], [0, 2, 3], False, id="two families and neither of them whole"),
+        pytest.param([0, 1, 2, 3, 4], [0, 1, 2, 3, 4], True, id="two whole families"),
+        pytest.param([0, 1, 2, 3], [0, 1, 2, 3], False, id="one value is not there"),
+        pytest.param([0, 1, 0, 1, 1], [0, 1, 2, 3, 4], False, id="two people with the values of three"),
+        pytest.param([0, 1, 0, 1, 2], [0, 1, 2, 3, 4], True, id="three people with those of both"),
+        pytest.param([0, 0, 1], [2, 3, 4], False, id="somebody with two values and another"),
+        pytest.param([0, 0, 1, 2], [2, 3, 4, 2], True, id="each value can be a person of its own"),
+        pytest.param([0, 1, 2], [0, 1, 5], False, id="a value of no family"),
+        pytest.param([0, 1, 2], [0, 1, -1], False, id="a missing value of no family"),
+    ],
+)
+def test_a_class_with_a_value_of_a_family_needs_all_of_them_held_by_different_people(
+    people: list[int], values: list[int], whole: bool
+) -> None:
+    rows = replace(_columns([0] * len(people), people, values), families=(FAMILIES,))
+    counts = recount(np.zeros(len(people), np.int64), 1, rows, WHOLE)
+    assert counts.whole is not None
+    assert counts.whole.tolist() == [whole]
+    assert WHOLE.permit(counts).tolist() == [whole]
+    assert counts.take(np.array([0, 0])).whole.tolist() == [whole] * 2  # type: ignore[union-attr]
+
+
+def test_families_are_counted_class_by_class() -> None:
+    rows = replace(_columns([0] * 7, range(7), [0, 1, 0, 2, 3, 4, 1]), families=(FAMILIES,))
+    counts = recount(np.array([0, 0, 1, 2, 2, 2, 3]), 5, rows, WHOLE)
+    assert counts.whole is not None
+    assert counts.whole.tolist() == [True, False, True, False, True]
+
+
+def test_families_that_nobody_named_are_not_taken_for_whole() -> None:
+    rows = _columns([0, 0], [0, 1], [0, 1])
+    with pytest.raises(ValueError, match="families"):
+        recount(np.zeros(2, np.int64), 1, rows, WHOLE)
+    uncounted = recount(np.zeros(2, np.int64), 1, rows, replace(WHOLE, families=()))
+    with pytest.raises(ValueError, match="families"):
+        WHOLE.permit(uncounted)
 
 
 def test_a_class_of_too_few_people_fails() -> None:

@@ -1,4 +1,4 @@
-"""Sensitive values are replaced by what their families are published as, without an object for each record."""
+"""Sensitive values of families are replaced by what is published of them, without an object for each record."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from stream_anon.formats.json.scanner.forms import ODD
 from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.json.scanner.tables import TABLE, ScanTables
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.domains.families import label_of
-from stream_anon.microdata.sensitive_keys import sensitive_keys
+from stream_anon.microdata.sensitive_keys import criterion_keys
 
 
 class FamilyTexts:
-    """Writes the families of one attribute. Odd values are left, and so are records of a value in no family."""
+    """Writes what is shown of one attribute. Odd values are left, and so are records of a value in no family."""
 
     def __init__(self, attribute: Sensitive) -> None:
-        labels = list(map(label_of, attribute.families))
+        labels = [attribute.label_of[alike[0]] for alike in attribute.shown_alike]
         texts = list(map(msgspec.json.encode, labels))
         self._text = b"".join(texts)
         self._ends = np.cumsum([0, *map(len, texts)])
-        self._keys = sensitive_keys(labels)
+        self._is_text = np.array([label is not None for label in labels])
+        self._keys = criterion_keys(attribute, labels, ordered=False)[0]
 
     def replace(self, found: FoundValues, place: int, tables: ScanTables, keys: NDArray[np.int64] | None) -> None:
-        """Replace all values of a field that are not odd; write the keys of their families into int64[n].
+        """Replace all values of a field that are not odd; write the keys of what is shown into int64[n].
 
         A record with a value in no family is no longer plain. Call it when odd values have been replaced: what it
         writes looks odd.
@@ -41,8 +41,10 @@ class FamilyTexts:
         )  # fmt: skip
         rows = np.flatnonzero(found.plain & ~odd)
         of_row = families[rows]
+        if keys is not None:
+            keys[rows] = self._keys[of_row]
+        written = self._is_text[of_row]  # what is missing stays so
+        rows, of_row = rows[written], of_row[written]
         begin, _ = found.add(self._text)
         starts[rows], stops[rows] = begin + self._ends[of_row], begin + self._ends[of_row + 1]
         forms[rows] = ODD  # of what is odd no quotes are added
-        if keys is not None:
-            keys[rows] = self._keys[of_row]
