@@ -5,7 +5,8 @@
 The attacker knows who comes to each window, in which class each is, and that everybody's value stays the same. For
 each person the values that occur in all classes are kept (intersection), and the likeliest of them is taken: the
 share of a value in a class over that in the window, multiplied over windows, times how frequent it is (with
-families: of the family, and in it the most frequent value). `adult`: people of the census come by Zipf's law, and
+families: of the family, and in it the most frequent value). Whole families are published value by value, and are
+dealt by their loss on the same people. `adult`: people of the census come by Zipf's law, and
 the occupation is sensitive. `receipts`: 947 people come when they did, and their most frequent diagnosis is
 sensitive. `fewer` is the share of people who have fewer than m values left, m = 3 without families; `right` is how
 often the likeliest value is the true one, with its 95 % interval (Wilson), and `chance` how often the most

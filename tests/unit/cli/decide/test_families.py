@@ -93,7 +93,7 @@ def test_families_whose_values_are_published_are_dealt_by_what_they_cost(
     released.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert run(monkeypatch, *audit) == 1
     told = capsys.readouterr().out
-    assert "not all values of its family" in " ".join(told.split())
+    assert "of its family" in " ".join(told.replace("│", " ").split())
     assert not any(value in told for value in shown)
 
 
