@@ -84,7 +84,9 @@ class WindowAudit:
         self._attributes = policy.quasi_identifiers
         self._sensitive = [own.name for own in policy.passed if isinstance(own, Sensitive)]
         self._places = [place for place, own in enumerate(policy.passed) if isinstance(own, Sensitive)]
-        self._whole_families = [_kept_whole(own) for own in policy.passed if isinstance(own, Sensitive)]
+        sensitive = [own for own in policy.passed if isinstance(own, Sensitive)]
+        self._whole_families = [_kept_whole(own) for own in sensitive]
+        self._null_is_value = [own.shown_as is ShownAs.VALUE for own in sensitive]
         self._values = values
         self._shields = ShieldAudit(policy, exact=values is not None)
 
@@ -131,7 +133,7 @@ class WindowAudit:
         group = window.groups.get(key)
         if group is None:
             group = window.groups[key] = _Group(
-                quasi, shown=[Shown(null_is_value=bool(whole)) for whole in self._whole_families]
+                quasi, shown=[Shown(null_is_value=own) for own in self._null_is_value]
             )
             for place, value in enumerate(quasi):
                 if self._values is not None and self._values.ncp(place, value) is None:

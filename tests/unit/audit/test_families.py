@@ -127,6 +127,23 @@ def test_a_certificate_that_states_the_other_way_is_found(exact: Story) -> None:
     assert Kind.WRONG_CRITERIA in kinds(exact.verdict())
 
 
+def test_a_missing_value_counts_where_the_certificate_alone_tells_that_values_are_published(exact: Story) -> None:
+    for window in exact.records:
+        for record in window:
+            if record["result"] == "worse":
+                record["result"] = None
+    exact.records[1] = [
+        record | {"result": None if record["result"] == "poor" else "fine"} for record in exact.records[1]
+    ]
+    flat = [decode_record(encode(record)) for window in exact.records for record in window]
+    verdict = audit_in_order(ward_policy(k=2, diversity={}), exact.parts(), flat)
+    assert not {Kind.TOO_FEW_VALUES, Kind.WRONG_CRITERIA} & kinds(verdict)
+    for record in exact.records[1]:
+        record["result"] = None
+    flat = [decode_record(encode(record)) for window in exact.records for record in window]
+    assert Kind.TOO_FEW_VALUES in kinds(audit_in_order(ward_policy(k=2, diversity={}), exact.parts(), flat))
+
+
 def test_families_of_which_the_certificate_alone_tells_are_taken_on_trust(story: Story) -> None:
     """Without the policy document nobody can tell a family from another text."""
     flat = [decode_record(encode(record)) for window in story.records for record in window]
