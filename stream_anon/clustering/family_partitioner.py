@@ -44,7 +44,7 @@ class FamilyPartitioner(AtTheEnd):
     def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
         """Return the class of each row; see `Partitioner`."""
         answer = self._unplaced(rows)
-        if self._inside is not None and len(rows):
+        if self._inside is not None:
             self._inside.look_at(rows, rules_of(rows, criteria))
         inside = None if self._inside is None else _Taught(self._inside)
         count = 0
@@ -81,13 +81,14 @@ def _by_family(rows: Columns, criteria: Criteria) -> Iterator[tuple[NDArray[np.i
     own = [(s, sizes) for s, sizes in enumerate(criteria.families) if sizes is not None]
     family = np.stack([_families_of(rows, s) for s, _ in own])
     known = np.flatnonzero((family != NO_VALUE).all(axis=0))
-    found, part = np.unique(family[:, known], axis=1, return_inverse=True)
-    order = np.argsort(part.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(part.reshape(-1), minlength=found.shape[1]))
+    found, inverse = np.unique(family[:, known], axis=1, return_inverse=True)
+    part = inverse.ravel()
+    order = np.argsort(part, kind="stable")
+    ends = np.cumsum(np.bincount(part, minlength=found.shape[1]))
     for numbers, members in zip(found.T.tolist(), np.split(known[order], ends)[:-1], strict=True):
         least = criteria.distinct_l.copy()
         for (s, sizes), number in zip(own, numbers, strict=True):
-            least[s] = max(least[s], sizes[number])
+            least[s] = sizes[number]
         yield members, replace(criteria, distinct_l=least, families=())
 
 

@@ -103,3 +103,34 @@ def test_of_two_attributes_each_keeps_its_families_whole() -> None:
     counts = recount(classes.astype(np.int64), 4, rows, asked)
     assert counts.whole is not None
     assert counts.whole.all()
+
+
+def test_what_is_in_no_family_of_one_of_two_attributes_has_no_place() -> None:
+    """Nor where it has as many values as a family would."""
+    values = np.array([[0, 1, 0, 1, 2, 3, 4, 0], [0, 1, 1, 0, 0, 1, 1, NO_VALUE]], np.int32)
+    first, second = np.array([0, 0, *[NO_VALUE] * 3], np.int32), np.array([0, 0], np.int32)
+    rows = Columns(np.zeros((1, 8), np.int32), np.arange(8, dtype=np.int32), values, (), (first, second))
+    asked = Criteria(2, 1.0, np.array([2, 2]), families=(np.array([2]), np.array([2])))
+    assert _close(rows, FamilyPartitioner(one_cell), asked) == [0, 0, 0, 0, *[UNPLACED] * 4]
+
+
+def test_each_of_two_attributes_asks_for_the_size_of_its_own_family() -> None:
+    values = np.array([[0, 1, 0, 1, 0, 1], [2, 3, 2, 3, 2, 3]], np.int32)
+    rows = Columns(np.zeros((1, 6), np.int32), np.arange(6, dtype=np.int32), values, (), (FAMILY_OF, FAMILY_OF))
+    asked = Criteria(2, 1.0, np.array([2, 2]), families=(SIZES, SIZES))
+    assert _close(rows, FamilyPartitioner(one_cell), asked) == [UNPLACED] * 6, "one of three values is missing"
+
+
+def test_another_attribute_may_have_no_families_to_keep() -> None:
+    values = np.array([[NO_VALUE, 0, 1, 0], [0, 1, 1, 0]], np.int32)
+    second = np.array([0, 0], np.int32)
+    rows = Columns(np.zeros((1, 4), np.int32), np.arange(4, dtype=np.int32), values, (), (None, second))
+    asked = Criteria(2, 1.0, np.array([2, 2]), families=(None, np.array([2])))
+    assert _close(rows, FamilyPartitioner(one_cell), asked) == [0] * 4
+
+
+def test_records_of_one_person_are_no_two_people() -> None:
+    rows = replace(_rows([0, 1, 0, 2, 3, 4, 2]), individuals=np.array([9, 9, 9, 1, 2, 3, 4], np.int32))
+    assert _close(rows, FamilyPartitioner(one_cell)) == [*[UNPLACED] * 3, 0, 0, 0, 0]
+    three = replace(_rows([0, 1, 0, 2, 3, 4, 2]), individuals=np.array([9, 8, 7, 1, 2, 3, 4], np.int32))
+    assert _close(three, FamilyPartitioner(one_cell)) == [0, 0, 0, 1, 1, 1, 1]
