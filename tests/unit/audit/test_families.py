@@ -53,7 +53,9 @@ def test_a_release_of_families_is_found_right(story: Story) -> None:
 )
 def test_what_is_no_family_is_found(story: Story, value: Any) -> None:
     story.records[0][0]["result"] = value
-    assert Kind.ILLEGAL_VALUE in kinds(story.verdict())
+    found = kinds(story.verdict())
+    assert Kind.ILLEGAL_VALUE in found
+    assert Kind.BROKEN_FAMILY not in found, "what is asked where values are published"
 
 
 @pytest.mark.parametrize("value", [["bad|fine|poor"], {"bad|fine|poor": 1}, None, 1], ids=str)
