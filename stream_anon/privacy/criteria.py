@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
 
@@ -252,7 +253,7 @@ class Criteria:
         one in l; see `ClassCounts.values`. Empty for none.
     families
         For each of these the number of values of each family, int64[f], if classes must hold families whole, else
-        None. Empty where none must.
+        None. Empty means the same for all.
     """
 
     k: int
@@ -274,7 +275,7 @@ class Criteria:
             tuple(Spread.of(each) for each in asked),
             max((shield.k for shield in policy.shields), default=0),
             tuple(attribute.many for attribute in policy.diverse),
-            _sizes_of_families(policy),
+            tuple(map(_sizes_of_families, policy.diverse)),
         )
 
     @property
@@ -340,8 +341,5 @@ class Criteria:
         return True
 
 
-def _sizes_of_families(policy: Policy) -> tuple[NDArray[np.int64] | None, ...]:
-    if not any(attribute.keeps_whole for attribute in policy.diverse):
-        return ()
-    sizes = (np.array(list(map(len, attribute.families)), np.int64) for attribute in policy.diverse)
-    return tuple(own if a.keeps_whole else None for own, a in zip(sizes, policy.diverse, strict=True))
+def _sizes_of_families(attribute: Sensitive) -> NDArray[np.int64] | None:
+    return np.array(list(map(len, attribute.families)), np.int64) if attribute.keeps_whole else None

@@ -120,7 +120,7 @@ def test_people_who_return_are_among_their_family_however_often_they_come(measur
 def test_people_who_return_are_among_a_whole_family_where_values_are_published(
     measured: Measured, least: int
 ) -> None:
-    """Promised: what all classes of a person have in common holds their family. Measured: how much more it holds."""
+    """Promised: what all classes of a person have in common holds their family. Measured: whether more."""
     counts: Counter[str | None] = Counter(person["illness"] for person in townspeople(5_000, seed=9))
     families = deal_whole(counts, least, 5)
     regulars = townspeople(REGULARS, seed=1)
