@@ -6,7 +6,8 @@
 The attacker knows who comes to each window, in which class each is, and that everybody's value stays the same. For
 each person the values that occur in all classes are kept (intersection), and the likeliest of them is taken: the
 share of a value in a class over that in the window, multiplied over windows, times how frequent it is (with
-families: of the family, and in it the most frequent value). `adult`: people of the census come by Zipf's law, and
+families: of the family, and in it the most frequent value). Whole families are published value by value, and are
+dealt by their loss on the same people. `adult`: people of the census come by Zipf's law, and
 the occupation is sensitive. `receipts`: 947 people come when they did, and their most frequent diagnosis is
 sensitive. `fewer` is the share of people who have fewer than m values left, m = 3 without families; `right` is how
 often the likeliest value is the true one, with its 95 % interval (Wilson), and `chance` how often the most
@@ -42,15 +43,19 @@ from benchmarks.following import Reader
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
-from stream_anon.microdata.domains.families import Family, label_of
+from stream_anon.microdata.domains.families import Family, ShownAs, label_of
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.microdata.release import Release
 from stream_anon.operations.families import deal
+from stream_anon.operations.whole_families import FamilyLosses, deal_whole, improved
 from tests.attacks.town import Service, classes_of
+from tests.support.object_coder import ObjectCoder
 
 Record = dict[str, Any]
 CAME = (2, 5, 10, 20, 50, 100)
@@ -69,6 +74,7 @@ SHARES = {
     "wrong": "wrong",
 }
 """What is told of people, and its heading."""
+MOST_DEALT = 100  # values; of more, few windows have all values of a family
 _Z = 1.96
 
 
@@ -228,6 +234,23 @@ def policies(world: World) -> Iterator[tuple[str, int, Policy]]:
         families = tuple(deal(people, least))
         own = replace(values, families=families)
         yield f"k = {K}, families of {least}", least, replace(plain, attributes=(*world.attributes, own))
+    sample = coded([record for window in world.windows for record in window], plain)
+    for least in (2, 3):
+        if len(people) > MOST_DEALT:
+            break
+        losses = FamilyLosses(plain, world.sensitive, sample)
+        families = tuple(improved(deal_whole(people, least, K), least, losses.of))
+        own = replace(values, families=families, shown_as=ShownAs.VALUE)
+        name = f"k = {K}, whole families of {least}, values published"
+        yield name, least, replace(plain, attributes=(*world.attributes, own))
+
+
+def coded(records: Sequence[Record], policy: Policy) -> CodedBatch:
+    """Return records as a batch of a policy."""
+    builder, coder = BatchBuilder(policy, 0), ObjectCoder(policy)
+    for number, record in enumerate(records):
+        builder.add(coder.code_object(record), number)
+    return builder.build(None)
 
 
 def figures(name: str, least: int, policy: Policy, world: World) -> Iterator[dict[str, Any]]:
@@ -235,7 +258,7 @@ def figures(name: str, least: int, policy: Policy, world: World) -> Iterator[dic
     found, loss, published, reader = attacked(world, policy)
     people = world.people
     declared = policy.attribute(world.sensitive)
-    families = declared.families if isinstance(declared, Sensitive) else ()
+    families = declared.families if isinstance(declared, Sensitive) and not declared.keeps_whole else ()
     of_label: Mapping[str, Family] = {label_of(family): family for family in families}
     most_frequent = max(people, key=people.__getitem__)
     for came in CAME:

@@ -19,6 +19,7 @@ from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIde
 from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
@@ -221,8 +222,13 @@ def _stand_in(given: Policy, asked: Asked, names: Sequence[str]) -> Policy:
     if asked.presence is not msgspec.UNSET:  # such a policy publishes nodes
         quasi = [replace(one, domain=one.domain.by_nodes(), publication=PublishedForm.NODES) for one in quasi]
     identifiers = [a for a in given.attributes if isinstance(a, Identifier) and a.name not in taken]
+    families = {} if asked.families is msgspec.UNSET else asked.families
+    # By what is shown a missing value is one, or none.
+    shown = {name: ShownAs(own.publish) for name, own in families.items()}
     sensitive = [
-        Sensitive(name, ScalarType.NUMBER if each.ordered else ScalarType.STRING)
+        Sensitive(
+            name, ScalarType.NUMBER if each.ordered else ScalarType.STRING, shown_as=shown.get(name, ShownAs.FAMILY)
+        )
         for name, each in diversity.items()
     ]
     asks = [] if asked.shields is msgspec.UNSET else asked.shields

@@ -22,6 +22,7 @@ from stream_anon.microdata.attributes import (
     ScalarType,
     Sensitive,
 )
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.output.output_members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
@@ -93,7 +94,7 @@ class _Field:
     types: tuple[type, ...] | None  # of a field that passes and has no families
     quasi: bool
     many: bool | None  # whether it is a list; None where nobody knows
-    families: frozenset[str]  # what alone may be published of it; empty for any value
+    families: frozenset[str | None]  # what alone may be published of it; empty for any value
     second: bool  # the greatest value of an interval whose least one stands before it
 
 
@@ -255,18 +256,23 @@ def _many(attribute: Attribute, *, typed: bool) -> bool | None:
     return isinstance(attribute, PassThrough) and attribute.many if typed else None
 
 
-def _families(attribute: Attribute) -> frozenset[str]:
-    """Return the texts of an attribute's families, values in order and a missing one last, and of its rest."""
+def _families(attribute: Attribute) -> frozenset[str | None]:
+    """Return what may stand for values in families: their texts and that of the rest, or the values themselves.
+
+    A text is the values in order, a missing one last.
+    """
     if not isinstance(attribute, Sensitive):
         return frozenset()
+    if attribute.shown_as is ShownAs.VALUE:
+        return frozenset(value for family in attribute.families for value in family)
     ordered = (sorted(family, key=lambda value: (value is None, value or "")) for family in attribute.families)
     texts = ("|".join("null" if value is None else value for value in family) for family in ordered)
     return frozenset([*texts, *([] if attribute.rest is None else [attribute.rest])])
 
 
-def _is_one_of(value: Any, families: frozenset[str]) -> bool:
-    """Return whether a value is the text of a family. A list or an object is none, and cannot be looked up."""
-    return isinstance(value, str) and value in families
+def _is_one_of(value: Any, families: frozenset[str | None]) -> bool:
+    """Return whether a value is one of these. A list or an object is none, and cannot be looked up."""
+    return (value is None or isinstance(value, str)) and value in families
 
 
 def _is_of(value: Any, types: tuple[type, ...], many: bool | None) -> bool:

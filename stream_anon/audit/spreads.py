@@ -13,6 +13,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.diversity import Disclosure, Diversity, Surest
 
 _ROUNDED = 1e-6  # a figure that was computed otherwise
+NULL = "null"  # a missing value of a family, which has no such text
 CLOSE = 1e-9  # sums of floats in another order differ by less
 
 
@@ -21,17 +22,20 @@ class Shown:
     """The values of a sensitive attribute in some records, and how many records have none.
 
     Of lists `values` counts the records that hold each item, `lists` those that hold any, and `whole_lists` those
-    that hold the same items.
+    that hold the same items. With `null_is_value` a missing value is a value of its own, in a family.
     """
 
     values: Counter[Any] = field(default_factory=Counter)
     missing: int = 0
     lists: int = 0
     whole_lists: Counter[frozenset[Any]] = field(default_factory=Counter)
+    null_is_value: bool = False
 
     def add(self, value: Any) -> None:
         """Count one record's value; of a list each item once."""
-        if value is None or value == []:
+        if value is None and self.null_is_value:
+            self.values[NULL] += 1
+        elif value is None or value == []:
             self.missing += 1
         elif isinstance(value, list):
             self.lists += 1
@@ -40,6 +44,10 @@ class Shown:
             self.whole_lists[held] += 1
         else:
             self.values[value] += 1
+
+    def breaks(self, families: Iterable[frozenset[Any]]) -> bool:
+        """Return whether one of the families has a value here and not all; `NULL` is a missing one."""
+        return any(not family.isdisjoint(self.values) and not family <= self.values.keys() for family in families)
 
     @property
     def distinct(self) -> int:

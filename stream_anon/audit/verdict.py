@@ -84,6 +84,7 @@ class Kind(StrEnum):
     TOO_FEW_SHIELDED = "fewer records share what is published of a shield's attributes than it asks"
     TOO_FEW_VALUES = "a class shows fewer than distinct_l values"
     UNEVEN_VALUES = "a class's sensitive values are not spread as evenly as asked, or as a series has them"
+    BROKEN_FAMILY = "a class shows a value, and not all values of its family"
     DISTANT_VALUES = "a class's sensitive values are farther from those of its window than asked"
     NO_CERTIFICATE = "records have no certificate"
     NO_RECORDS = "certified records are missing"

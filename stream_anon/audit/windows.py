@@ -17,9 +17,10 @@ from stream_anon.audit.formats.series import Series
 from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
-from stream_anon.audit.spreads import Shown, disclosed, faults, is_true
+from stream_anon.audit.spreads import NULL, Shown, disclosed, faults, is_true
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
@@ -83,6 +84,9 @@ class WindowAudit:
         self._attributes = policy.quasi_identifiers
         self._sensitive = [own.name for own in policy.passed if isinstance(own, Sensitive)]
         self._places = [place for place, own in enumerate(policy.passed) if isinstance(own, Sensitive)]
+        sensitive = [own for own in policy.passed if isinstance(own, Sensitive)]
+        self._whole_families = [_kept_whole(own) for own in sensitive]
+        self._null_is_value = [own.shown_as is ShownAs.VALUE for own in sensitive]
         self._values = values
         self._shields = ShieldAudit(policy, exact=values is not None)
 
@@ -128,7 +132,9 @@ class WindowAudit:
         """Return the records of a published tuple, whose values are looked at when the first one comes."""
         group = window.groups.get(key)
         if group is None:
-            group = window.groups[key] = _Group(quasi, shown=[Shown() for _ in self._sensitive])
+            group = window.groups[key] = _Group(
+                quasi, shown=[Shown(null_is_value=own) for own in self._null_is_value]
+            )
             for place, value in enumerate(quasi):
                 if self._values is not None and self._values.ncp(place, value) is None:
                     self._findings.add(Kind.ILLEGAL_VALUE, batch, attribute=self._attributes[place].name)
@@ -236,7 +242,10 @@ class WindowAudit:
         crowded = self._policy.individual == EVERY_RECORD and self._presence.crowded(group.quasi, group.records)
         if crowded and not self._presence.crowded(group.quasi, told):
             self._findings.add(Kind.TOO_MANY_PRESENT, batch, number)
-        for name, shown, base in zip(self._sensitive, group.shown, whole, strict=True):
+        kept = self._whole_families
+        for name, shown, base, families in zip(self._sensitive, group.shown, whole, kept, strict=True):
+            if shown.breaks(families):
+                self._findings.add(Kind.BROKEN_FAMILY, batch, number, name)
             asked = self._policy.diversity.get(name)
             for kind in () if asked is None else faults(shown, base, asked):
                 self._findings.add(kind, batch, number, name)
@@ -268,3 +277,10 @@ class WindowAudit:
 def published_tuple(one: CertifiedClass, attributes: tuple[QuasiIdentifier, ...]) -> bytes:
     """Return a certified class's published tuple as JSON."""
     return msgspec.json.encode([one.values.get(attribute.name) for attribute in attributes])
+
+
+def _kept_whole(attribute: Sensitive) -> list[frozenset[str]]:
+    """Return the values of each family of which a class shows all or none; none where families are published."""
+    if attribute.shown_as is not ShownAs.VALUE:
+        return []
+    return [frozenset(NULL if value is None else value for value in family) for family in attribute.families]

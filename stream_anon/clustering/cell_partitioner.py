@@ -28,6 +28,11 @@ CellOf = Callable[[NDArray[np.int32]], NDArray[np.int64]]
 """Returns the cell of each row, int64[n], from codes int32[q, n]; it depends on a row's own codes alone."""
 
 
+def one_cell(codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the same cell for all rows."""
+    return np.zeros(codes.shape[1], np.int64)
+
+
 class Inside(Protocol):
     """What partitions the rows of one cell; see `FromScratch`."""
 

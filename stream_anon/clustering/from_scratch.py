@@ -41,8 +41,8 @@ def placement_of(rows: Columns, criteria: Criteria) -> Placement | None:
     return Placement(chosen, part, rules) if legal else None
 
 
-class FromScratch(ABC):
-    """Counts rows as they arrive, and partitions those that can be placed at all when the window closes."""
+class AtTheEnd:
+    """Counts rows as they arrive, and does nothing else before the window closes."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -64,11 +64,23 @@ class FromScratch(ABC):
         """Return None: there is nothing to prepare."""
         return None
 
-    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
-        """Return the class of each row; see `Partitioner`."""
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the structure is broken."""
+        assert self._count >= 0  # noqa: S101 - the only state is a count
+
+    def _unplaced(self, rows: Columns) -> NDArray[np.int32]:
+        """Return an answer in which no row has a class; ValueError for other rows than those that were counted."""
         if len(rows) != self._count:
             raise ValueError("close() must see the rows that were added and kept")
-        answer = np.full(len(rows), UNPLACED, np.int32)
+        return np.full(len(rows), UNPLACED, np.int32)
+
+
+class FromScratch(AtTheEnd, ABC):
+    """Partitions the rows that can be placed at all when the window closes."""
+
+    def close(self, rows: Columns, criteria: Criteria) -> NDArray[np.int32]:
+        """Return the class of each row; see `Partitioner`."""
+        answer = self._unplaced(rows)
         placement = self._placement(rows, criteria)
         if placement is not None:
             self.look_at(placement.rows, placement.rules)
@@ -79,13 +91,9 @@ class FromScratch(ABC):
         """Return the rows that get a class."""
         return placement_of(rows, criteria)
 
-    def look_at(self, rows: Columns, rules: Rules) -> None:  # noqa: B027 - most learn nothing
+    def look_at(self, rows: Columns, rules: Rules) -> None:
         """Learn from the rows of a window, before all of them or parts of them are partitioned."""
 
     @abstractmethod
     def partition(self, rows: Columns, rules: Rules) -> NDArray[np.int32]:
         """Return the class of each row, numbered from 0 without gaps; all rows together are legal as one class."""
-
-    def check_invariants(self) -> None:
-        """Raise AssertionError if the structure is broken."""
-        assert self._count >= 0  # noqa: S101 - the only state is a count

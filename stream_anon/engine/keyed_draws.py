@@ -152,7 +152,7 @@ def _rank(keys: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def _renumbered(rows: Columns, ordered: list[bool]) -> Columns:
     """Return the rows with sensitive values numbered as they first occur, except where numbers have an order."""
-    sensitive, sets = rows.sensitive.copy(), list(rows.sets)
+    sensitive, sets, families = rows.sensitive.copy(), list(rows.sets), list(rows.families)
     for s, numbers in enumerate(rows.sensitive):
         if ordered[s]:
             continue
@@ -160,9 +160,12 @@ def _renumbered(rows: Columns, ordered: list[bool]) -> Columns:
         old, first, place = np.unique(numbers[present], return_index=True, return_inverse=True)
         rank = _rank(first.astype(np.int64))
         sensitive[s, present] = rank[place]
+        chosen = old[np.argsort(rank)]
         if sets and (before := sets[s]) is not None:
-            sets[s] = _renumbered_sets(before, old[np.argsort(rank)])
-    return Columns(rows.codes, rows.individuals, sensitive, tuple(sets))
+            sets[s] = _renumbered_sets(before, chosen)
+        if families and (family_of := families[s]) is not None:
+            families[s] = family_of[chosen]
+    return Columns(rows.codes, rows.individuals, sensitive, tuple(sets), tuple(families))
 
 
 def _renumbered_sets(sets: Sets, chosen: NDArray[np.int32]) -> Sets:

@@ -1,7 +1,8 @@
 """Make the partitioner that a policy names.
 
 Where levels are limited it works within cells: rows that have the same nodes on the highest levels that may be
-published. Classes of rows of several cells could not be published.
+published. Classes of rows of several cells could not be published. Where families are kept whole it works within
+them, and there within cells.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stream_anon.clustering.cell_partitioner import CellPartitioner
+from stream_anon.clustering.cell_partitioner import CellPartitioner, one_cell
+from stream_anon.clustering.family_partitioner import FamilyPartitioner
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import Adoption, Background, OrderBook
 from stream_anon.clustering.forest.ordering.order_file import order_of
@@ -94,15 +96,18 @@ def _partitioners(
 ) -> Callable[[np.random.Generator], Partitioner]:
     """Return what makes the partitioner of a window by draws for its costs."""
     policy.check_streamed()
+    whole = any(attribute.keeps_whole for attribute in policy.diverse)
+    of_cells = FamilyPartitioner if whole else CellPartitioner
     if policy.engine.name == FULL_DOMAIN:
         alike = FullDomain(policy.quasi_identifiers, [a.min_level for a in policy.quasi_identifiers])
-        return lambda _: CellPartitioner(alike.groups)
+        return lambda _: of_cells(alike.groups)
     highest = [attribute.max_level for attribute in policy.quasi_identifiers]
-    if all(level is None for level in highest):
+    limited = any(level is not None for level in highest)
+    if not limited and not whole:
         return _unlimited(policy, own, background=background, adopted=adopted)
-    within = FullDomain(policy.quasi_identifiers, highest)
+    groups = FullDomain(policy.quasi_identifiers, highest).groups if limited else one_cell
     make = _unlimited(policy, own, background=background, adopted=adopted, prepare=False)
-    return lambda draws: CellPartitioner(within.groups, make(draws))
+    return lambda draws: of_cells(groups, make(draws))
 
 
 def _unlimited(

@@ -13,10 +13,11 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.returning import Returns, ReturnsKey
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.sensitive_keys import family_keys
 from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.criteria import Criteria
 
@@ -134,7 +135,7 @@ def _returning(policy: Policy, draws: np.random.Generator) -> NDArray[np.int64]:
 def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.random.Generator) -> CodedBatch:
     count = len(people)
     codes = [draws.integers(*_alike(attribute), count, np.int32) for attribute in policy.quasi_identifiers]
-    keys = [draws.integers(0, 4 * policy.crowd, count) for _ in policy.diverse]
+    keys = [_made_up_keys(attribute, 4 * policy.crowd, count, draws) for attribute in policy.diverse]
     return CodedBatch(
         np.array(codes, np.int32),
         np.array(keys, np.int64).reshape(len(keys), count),
@@ -145,6 +146,14 @@ def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.ra
         Rejects.of([]),
         {key: (key,) for key in range(4 * policy.crowd)},
     )
+
+
+def _made_up_keys(attribute: Sensitive, most: int, count: int, draws: np.random.Generator) -> NDArray[np.int64]:
+    """Return keys of values; of families that classes keep whole those of the first one: no others form a class."""
+    if not attribute.keeps_whole:
+        return draws.integers(0, most, count)
+    first = [key for key, family in family_keys(attribute).items() if family == 0]
+    return draws.choice(np.array(first, np.int64), count)
 
 
 def _alike(attribute: QuasiIdentifier) -> tuple[int, int]:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -23,6 +23,7 @@ from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.payload import Payload, joined, missing_values, payload_bytes, taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
+from stream_anon.microdata.sensitive_keys import family_keys
 from stream_anon.windowing.limits import WindowTimer
 from stream_anon.windowing.pieces import LARGE, append_piece
 
@@ -447,16 +448,26 @@ class Window:
         return np.concatenate([np.empty(0, np.int64), *(chunk.individuals for chunk in self._chunks)])
 
     def _in_order(self, columns: Columns) -> Columns:
-        """Return the columns with values that are ordered numbered anew in their order, and with their sets."""
+        """Return the columns with sets and families, values that are ordered numbered anew in their order."""
         for own, attribute, column in zip(self._values, self._policy.diverse, columns.sensitive, strict=True):
             if self._policy.diversity[attribute.name].ordered:
                 rank = np.argsort(np.argsort(own.keys)).astype(np.int32)
                 column[:] = np.where(column >= 0, np.append(rank, NO_VALUE)[column], NO_VALUE)
-        if not any(self._lists):
-            return columns
-        pairs = zip(self._values, self._lists, strict=True)
-        sets = [Sets.of([self._sets[key] for key in own.keys.tolist()]) if many else None for own, many in pairs]
-        return replace(columns, sets=tuple(sets))
+        if any(self._lists):
+            pairs = zip(self._values, self._lists, strict=True)
+            sets = [
+                Sets.of([self._sets[key] for key in own.keys.tolist()]) if many else None for own, many in pairs
+            ]
+            columns = replace(columns, sets=tuple(sets))
+        if any(attribute.keeps_whole for attribute in self._policy.diverse):
+            columns = replace(columns, families=tuple(self._families()))
+        return columns
+
+    def _families(self) -> Iterator[NDArray[np.int32] | None]:
+        """Yield the family of each number of each attribute; None where families need not be whole."""
+        for own, attribute in zip(self._values, self._policy.diverse, strict=True):
+            known = family_keys(attribute) if attribute.keeps_whole else None
+            yield None if known is None else np.array([known.get(k, NO_VALUE) for k in own.keys.tolist()], np.int32)
 
     def check_invariants(self) -> None:
         """Raise AssertionError if the window is broken."""

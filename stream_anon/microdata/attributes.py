@@ -17,7 +17,7 @@ from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.domains.domain import Domain, Published, Scalar
-from stream_anon.microdata.domains.families import Family, check_rest, in_order, label_of, labels_of
+from stream_anon.microdata.domains.families import Family, ShownAs, check_rest, in_order, labels_of
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 
 MOST_ITEMS = 128  # of a list
@@ -169,10 +169,14 @@ class Sensitive(PassThrough):
         order, so that policies of the same sets are the same.
     rest
         What is published of a value that no family lists, a missing one too; None: such a record is rejected.
+    shown_as
+        What stands in records: the family, or the value itself. Then a class that has one of a family's values has
+        all of them, each held by somebody else, and there is no rest.
     """
 
     families: tuple[Family, ...] = ()
     rest: str | None = None
+    shown_as: ShownAs = ShownAs.FAMILY
 
     role: ClassVar[str] = "sensitive"
 
@@ -185,24 +189,38 @@ class Sensitive(PassThrough):
             labels_of(self.families)
             if self.rest is not None:
                 place = f"privacy.sensitive.{self.name}.rest"
-                check_rest(self.rest, self.families)
+                check_rest(self.rest, self.families, self.shown_as)
         except SettingsError as error:
             raise SettingsError(place, error.message) from None
         object.__setattr__(self, "families", in_order(self.families))
 
-    @cached_property
-    def label_of(self) -> dict[str | None, str]:
-        """Return for each value of a family how its family is published; empty without families."""
-        return labels_of(self.families)
+    @property
+    def keeps_whole(self) -> bool:
+        """Return whether a class that has one of a family's values must have all of them."""
+        return bool(self.families) and self.shown_as is ShownAs.VALUE
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Return what may be published of values: the families in their order, then the rest if there is one."""
-        return (*map(label_of, self.families), *(() if self.rest is None else (self.rest,)))
+    def label_of(self) -> dict[str | None, str | None]:
+        """Return for each value of a family what is published of it, None for nothing; empty without families."""
+        labels = labels_of(self.families)
+        return {value: value for value in labels} if self.keeps_whole else {**labels}
+
+    @cached_property
+    def shown_alike(self) -> tuple[Family, ...]:
+        """Return the values of families in sets of which one thing is published."""
+        return tuple((value,) for value in self.label_of) if self.keeps_whole else self.families
+
+    @cached_property
+    def labels(self) -> tuple[str | None, ...]:
+        """Return what may be published: of each set in `shown_alike`, then of the rest if there is one."""
+        shown = (self.label_of[alike[0]] for alike in self.shown_alike)
+        return (*shown, *(() if self.rest is None else (self.rest,)))
 
     @property
     def in_words(self) -> str:
         """Return what it is, for readers of released records."""
+        if self.keeps_whole:
+            return f"{self.role}, as it came, in a class with all values of its family"
         rest = "" if self.rest is None else f"; {self.rest}: in none"
         return f"{self.role}, as the family of values that it is in{rest}" if self.families else super().in_words
 
@@ -215,10 +233,12 @@ class Sensitive(PassThrough):
         """Return what is published of a value; `Unfit` for one that is in no family, if there is no rest."""
         if not self.families:
             return value
-        label = self.label_of.get(value, self.rest) if value is None or isinstance(value, str) else None
-        if label is None:
-            raise Unfit(Reason.MISSING if value is None else Reason.UNKNOWN_VALUE)
-        return label
+        if value is None or isinstance(value, str):
+            if value in self.label_of:
+                return self.label_of[value]
+            if self.rest is not None:
+                return self.rest
+        raise Unfit(Reason.MISSING if value is None else Reason.UNKNOWN_VALUE)
 
 
 @dataclass(frozen=True)

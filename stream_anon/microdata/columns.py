@@ -58,12 +58,16 @@ class Columns:
         missing.
     sets
         For each of these what its numbers stand for if its values are lists, else None; empty where none has lists.
+    families
+        For each of these the family of each number if a class must hold families whole, int32[numbers], `NO_VALUE`
+        for a number of none, else None; empty where none must.
     """
 
     codes: NDArray[np.int32]
     individuals: NDArray[np.int32]
     sensitive: NDArray[np.int32]
     sets: tuple[Sets | None, ...] = ()
+    families: tuple[NDArray[np.int32] | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.individuals)
@@ -81,6 +85,7 @@ class Columns:
             self.individuals[rows],
             np.ascontiguousarray(self.sensitive[:, rows]),
             self.sets,
+            self.families,
         )
 
     @classmethod
@@ -92,7 +97,7 @@ class Columns:
 
     @classmethod
     def concatenate(cls, parts: list[Columns]) -> Columns:
-        """Return the rows of all parts in order; none of them knows its sets yet."""
+        """Return the rows of all parts in order; none of them knows its sets or families yet."""
         return cls(
             np.concatenate([part.codes for part in parts], axis=1),
             np.concatenate([part.individuals for part in parts]),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -225,7 +225,8 @@ class Policy:
     max_share
         Largest part of a class's records that may belong to one individual.
     diversity
-        Criteria per sensitive attribute.
+        Criteria per sensitive attribute. Families whose values are published as they are ask for as many values as
+        the smallest of them has.
     extra_levels
         Most levels by which a published node is raised at random above the least one that covers its class, up to
         its attribute's `max_level`.
@@ -288,6 +289,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", shaped(self.attributes, self.shape))
+        object.__setattr__(self, "diversity", _with_whole_families(self.diversity, self.attributes))
         if self.max_suppressed is None and self.above_max_suppressed is not AboveMost.PUBLISH:
             raise SettingsError("privacy.above_max_suppressed", "is for max_suppressed")
         if self.method is not None and self.extra_levels:
@@ -459,11 +461,28 @@ class Policy:
                     "only distinct_l is defined for a list: no item is then held by more than one in l of the "
                     "individuals of a class; for another criterion declare an item as a field of its own",
                 )
-            if diversity.values > (families := len(sensitive[name].labels)) > 0:
+            if sensitive[name].keeps_whole:
+                self._check_whole(key, diversity, min(map(len, sensitive[name].families)))
+            elif sensitive[name].families and diversity.values > (families := len(sensitive[name].labels)):
                 counted = f"{families} families" if sensitive[name].rest is None else f"{families}, with the rest"
                 raise SettingsError(key, f"asks for {diversity.values} values in a class, and there are {counted}")
             if diversity.ordered and sensitive[name].type not in (ScalarType.INTEGER, ScalarType.NUMBER):
                 raise SettingsError(f"{key}.t_closeness.distance", "ordered needs type: integer or type: number")
+
+    def _check_whole(self, key: str, diversity: Diversity, least: int) -> None:
+        """Check what is asked beside families that classes keep whole, the smallest of so many values."""
+        if self.method is not None:
+            raise SettingsError(f"{key}.publish", "value is for an engine: no method keeps families whole")
+        if diversity.values > least:
+            raise SettingsError(
+                key, f"asks for {diversity.values} values in a class, and a class of one family may have {least}"
+            )
+        for each in CRITERIA:
+            if each.of_window and getattr(diversity, each.name):
+                raise SettingsError(
+                    f"{key}.{each.name}",
+                    "is not for publish: value: a class of one family is never like its window",
+                )
 
     def _check_publication(self) -> None:
         if not 0 <= self.extra_levels <= MOST_EXTRA_LEVELS:
@@ -628,3 +647,19 @@ class Policy:
     def published(self) -> tuple[Attribute, ...]:
         """Return the fields of a released record, in policy order."""
         return tuple(a for a in self.attributes if a.published)
+
+
+def _with_whole_families(
+    diversity: Mapping[str, Diversity], attributes: Sequence[Attribute]
+) -> Mapping[str, Diversity]:
+    """Return the criteria with the number of values that follows from families whose values are published."""
+    found = dict(diversity)
+    for attribute in attributes:
+        if not isinstance(attribute, Sensitive) or not attribute.keeps_whole:
+            continue
+        least, own = min(map(len, attribute.families)), found.get(attribute.name)
+        if own is None:
+            found[attribute.name] = Diversity(least)
+        elif own.values < least:
+            found[attribute.name] = replace(own, distinct_l=least)
+    return found

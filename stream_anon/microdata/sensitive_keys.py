@@ -10,9 +10,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import Passing, PassThrough, ScalarType
+from stream_anon.microdata.attributes import Passing, PassThrough, ScalarType, Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, ItemKeys
 from stream_anon.microdata.domains.domain import Scalar
+from stream_anon.microdata.domains.families import MISSING_TEXT
 from stream_anon.microdata.keys import text_keys
 
 
@@ -46,8 +47,11 @@ def criterion_keys(
 ) -> tuple[NDArray[np.int64], ItemKeys]:
     """Return the keys of values of an attribute with a criterion, and the sets behind them if they are lists.
 
-    Numbers that are one as a float are one: readers of JSON and Avro see no difference.
+    Numbers that are one as a float are one: readers of JSON and Avro see no difference. With families a missing
+    value is a value.
     """
+    if isinstance(attribute, Sensitive) and attribute.families:
+        values = [MISSING_TEXT if value is None else value for value in values]
     if attribute.type is ScalarType.NUMBER:
         values = [
             tuple(map(_as_float, one)) if isinstance(one, tuple) else one and _as_float(one) for one in values
@@ -55,6 +59,13 @@ def criterion_keys(
     return (
         set_keys(values) if attribute.many else (sensitive_keys(cast("list[Scalar | None]", values), ordered), {})
     )
+
+
+def family_keys(attribute: Sensitive) -> dict[int, int]:
+    """Return the number of its family for the key of each value of a family that is published as it is."""
+    numbers = [number for number, family in enumerate(attribute.families) for _ in family]
+    values = [value for family in attribute.families for value in family]
+    return dict(zip(criterion_keys(attribute, values, ordered=False)[0].tolist(), numbers, strict=True))
 
 
 def _as_float(value: Scalar) -> Scalar:

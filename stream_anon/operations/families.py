@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf
@@ -11,9 +11,10 @@ from math import inf
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.domains.families import Family, folded
+from stream_anon.microdata.domains.families import Family, ShownAs, folded
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.propose.yaml_lines import scalar
+from stream_anon.operations.whole_families import FamilyLosses, deal_whole, improved
 
 _ADVICE = ", and those that the policy has must not grow: who appears only then would have the new value"
 
@@ -37,6 +38,11 @@ class DealtFamilies:
         How many of the new families' values fewer than k people have.
     rest
         The name that the policy publishes other values under; None if there is none.
+    shown_as
+        What is to stand in records.
+    cost
+        Where values are published: the people of a window of the sample, its loss with these families, and the loss
+        of the same window without them. None where families are published, which lose nothing.
     """
 
     attribute: str
@@ -45,6 +51,8 @@ class DealtFamilies:
     known: int
     rare: int
     rest: str | None = None
+    shown_as: ShownAs = ShownAs.FAMILY
+    cost: tuple[int, float, float] | None = None
 
     @property
     def guess(self) -> float:
@@ -58,6 +66,8 @@ class DealtFamilies:
         """Yield the setting as YAML, what may be guessed beside each family."""
         yield f"{scalar(self.attribute)}:"
         yield f"  invariant: {min(least, *map(len, self.families))}"
+        if self.shown_as is not ShownAs.FAMILY:
+            yield f"  publish: {self.shown_as}"
         yield "  families:"
         for family, people in zip(self.families, self.people, strict=True):
             listed = ", ".join("null" if value is None else scalar(value) for value in family)
@@ -113,8 +123,12 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
     return [tuple(values[first:last]) for first, last in pairwise(reversed(ends))]
 
 
-def families_of(policy: Policy, declared: Sensitive, batch: CodedBatch, least: int) -> DealtFamilies:
+def families_of(
+    policy: Policy, declared: Sensitive, batch: CodedBatch, least: int, shown_as: ShownAs = ShownAs.FAMILY
+) -> DealtFamilies:
     """Deal the values that the people of a batch have, rare ones too: a value in no family is told by its absence.
+
+    Where values are published, families are dealt by what it costs to keep them whole in classes.
 
     Parameters
     ----------
@@ -145,11 +159,20 @@ def families_of(policy: Policy, declared: Sensitive, batch: CodedBatch, least: i
     if len(new) < least and (new or not known):
         are = "values are in no family of the policy" if known else "values occur"
         raise InputError(f"{name}: {len(new)} {are}; a family needs {least}{_ADVICE if known else ''}")
-    families = (*known, *(deal(new, least) if new else ()))
-    replace(declared, families=families)  # raises where a value cannot be in a family
+    losses = FamilyLosses(policy, name, batch) if shown_as is ShownAs.VALUE else None
+    dealt: Sequence[Family] = ()
+    if new and losses is not None:
+        dealt = improved(deal_whole(new, least, policy.crowd), least, losses.of)
+    elif new:
+        dealt = deal(new, least)
+    families = (*known, *dealt)
+    replace(declared, families=families, shown_as=shown_as)  # raises where a value cannot be in a family
     counts = tuple(tuple(people[value] for value in family) for family in families)
     rare = sum(count < policy.crowd for count in new.values())
-    return DealtFamilies(name, families, counts, len(known), rare, declared.rest)
+    cost = None
+    if losses is not None:
+        cost = len(losses), sum(map(losses.of, families)) / max(len(losses), 1), losses.without
+    return DealtFamilies(name, families, counts, len(known), rare, declared.rest, shown_as, cost)
 
 
 def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, Sensitive]:
@@ -173,6 +196,6 @@ def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, Sensitive]:
         raise SettingsError("--attribute", "must be an attribute with role: sensitive")
     declared = policy.attribute(chosen)
     assert isinstance(declared, Sensitive)  # noqa: S101 - it was asked before
-    bare = replace(declared, families=(), rest=None)
+    bare = replace(declared, families=(), rest=None, shown_as=ShownAs.FAMILY)
     attributes = tuple(bare if attribute is declared else attribute for attribute in policy.attributes)
     return replace(policy, attributes=attributes), declared

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
 
@@ -206,6 +207,9 @@ class ClassCounts:
     spreads
         Of each of these attributes; the worse of two counts, over records and over (individual, value) pairs.
         None for an attribute for which the policy asks nothing of this kind.
+    whole
+        bool[c], whether each family that has a value in the class, of attributes that keep them whole, has all of
+        its values there, held by as many different individuals. None where no attribute does.
     """
 
     records: NDArray[np.int64]
@@ -213,6 +217,7 @@ class ClassCounts:
     largest: NDArray[np.int64]
     values: NDArray[np.int64]
     spreads: Sequence[Spreads | None] = ()
+    whole: NDArray[np.bool_] | None = None
 
     def take(self, classes: NDArray[np.int64]) -> ClassCounts:
         """Return the chosen classes, in that order."""
@@ -222,6 +227,7 @@ class ClassCounts:
             self.largest[classes],
             self.values[:, classes],
             [spread and spread.take(classes) for spread in self.spreads],
+            None if self.whole is None else self.whole[classes],
         )
 
 
@@ -245,6 +251,9 @@ class Criteria:
     lists
         Which of these attributes have lists of values: there `distinct_l` asks that no item is held by more than
         one in l; see `ClassCounts.values`. Empty for none.
+    families
+        For each of these the number of values of each family, int64[f], if classes must hold families whole, else
+        None. Empty means the same for all.
     """
 
     k: int
@@ -253,6 +262,7 @@ class Criteria:
     spreads: tuple[Spread, ...] = ()
     crowd: int = 0
     lists: tuple[bool, ...] = ()
+    families: tuple[NDArray[np.int64] | None, ...] = ()
 
     @classmethod
     def of(cls, policy: Policy) -> Criteria:
@@ -265,6 +275,7 @@ class Criteria:
             tuple(Spread.of(each) for each in asked),
             max((shield.k for shield in policy.shields), default=0),
             tuple(attribute.many for attribute in policy.diverse),
+            tuple(map(_sizes_of_families, policy.diverse)),
         )
 
     @property
@@ -282,7 +293,16 @@ class Criteria:
                 if found is None:
                     raise ValueError("a spread was asked for and not counted")
                 legal &= found.permitted(asked)
+        if self.keep_whole:
+            if counts.whole is None:
+                raise ValueError("families must be whole and were not counted")
+            legal &= counts.whole
         return legal
+
+    @property
+    def keep_whole(self) -> bool:
+        """Return whether a class that has a value of a family must have all of its values."""
+        return any(sizes is not None for sizes in self.families)
 
     @property
     def least_people(self) -> int:
@@ -319,3 +339,7 @@ class Criteria:
             if not found.permitted(asked)[0]:
                 return False
         return True
+
+
+def _sizes_of_families(attribute: Sensitive) -> NDArray[np.int64] | None:
+    return np.array(list(map(len, attribute.families)), np.int64) if attribute.keeps_whole else None

@@ -109,7 +109,31 @@ def recount(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteri
         spreads_of(group_of_row, groups, rows.individuals, column, asked) if asked.asks else None
         for asked, column in zip(criteria.asked, rows.sensitive, strict=True)
     ]
-    return ClassCounts(records, individuals, largest, values, spreads)
+    whole = _whole(group_of_row, groups, rows, criteria) if criteria.keep_whole else None
+    return ClassCounts(records, individuals, largest, values, spreads, whole)
+
+
+def _whole(group_of_row: NDArray[np.int64], groups: int, rows: Columns, criteria: Criteria) -> NDArray[np.bool_]:
+    """Return for each group whether every family with a value in it has all its values there; bool[groups].
+
+    Each family's values are held by as many different individuals as it has values. A value that is in no family
+    leaves its group broken.
+    """
+    whole = np.ones(groups, np.bool_)
+    for s, sizes in enumerate(criteria.families):
+        if sizes is None:
+            continue
+        family_of = rows.families[s] if rows.families else None
+        if family_of is None:
+            raise ValueError("the families behind the values of an attribute are missing")
+        column = rows.sensitive[s]
+        family = np.append(family_of, NO_VALUE)[column].astype(np.int64)
+        whole[group_of_row[family == NO_VALUE]] = False
+        cells, part = np.unique(group_of_row * len(sizes) + np.maximum(family, 0), return_inverse=True)
+        wanted = sizes[cells % len(sizes)]
+        held = _diverse(part.astype(np.int64), len(cells), rows.individuals, column, wanted)
+        whole[cells[held < wanted] // len(sizes)] = False
+    return whole
 
 
 def _diverse(
@@ -117,7 +141,7 @@ def _diverse(
     groups: int,
     individuals: NDArray[np.int32],
     column: NDArray[np.int32],
-    wanted: int,
+    wanted: int | NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return how many values of each group are held by as many different individuals; int64[groups].
 
@@ -130,10 +154,11 @@ def _diverse(
     _, first = np.unique(group * people + person, return_index=True)
     shown = np.unique(group[first] * span + value[first])
     counts = np.bincount(shown // span, minlength=groups)
+    wanted = np.broadcast_to(np.asarray(wanted, np.int64), groups)
     for short in np.flatnonzero(counts < wanted).tolist():
         rows = group == short
         pairs = zip(person[rows].tolist(), value[rows].tolist(), strict=True)
-        counts[short] = max(counts[short], largest_matching(pairs, wanted))
+        counts[short] = max(counts[short], largest_matching(pairs, int(wanted[short])))
     return counts
 
 

@@ -71,7 +71,7 @@ def asked_of(policy: Policy) -> Asked:
         _suppression(policy),
         [AskedShield(list(shield.attributes), shield.k) for shield in policy.shields] or msgspec.UNSET,
         {
-            a.name: AskedFamilies.of(a.families, a.rest)
+            a.name: AskedFamilies.of(a.families, a.rest, a.shown_as)
             for a in policy.attributes
             if isinstance(a, Sensitive) and a.families
         }
@@ -125,9 +125,16 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
             "domain": attribute.domain.outline(),
         }
     if isinstance(attribute, PassThrough):
-        stated = {"role": attribute.role, "path": list(attribute.path), "type": attribute.declared_type}
-        if not isinstance(attribute, Sensitive) or not attribute.families:
-            return stated
-        rest = {} if attribute.rest is None else {"rest": attribute.rest}
-        return stated | {"families": [list(family) for family in attribute.families]} | rest
+        stated: dict[str, Any] = {
+            "role": attribute.role,
+            "path": list(attribute.path),
+            "type": attribute.declared_type,
+        }
+        if isinstance(attribute, Sensitive) and attribute.families:
+            stated["families"] = [list(family) for family in attribute.families]
+            if attribute.rest is not None:
+                stated["rest"] = attribute.rest
+            if attribute.keeps_whole:
+                stated["publish"] = attribute.shown_as.value
+        return stated
     return {"role": attribute.role}

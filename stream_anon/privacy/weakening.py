@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream_anon.microdata.diversity import CRITERIA
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.privacy.population.weakened_presence import weakened_presence
 from stream_anon.privacy.returning.weakened_returns import weakened_families, weakened_returns
@@ -244,8 +245,13 @@ def _attribute(
     elif "quasi-identifier" not in (role, before["role"]) and before["type"] != after["type"]:
         yield Weakening(f"{place}.type", f"was {before['type']} and would be {after['type']}")
     if before.get("families"):
+        place = place.replace("attributes", "privacy.sensitive", 1)
         for key, text in weakened_families(before, after):
-            yield Weakening(f"{place.replace('attributes', 'privacy.sensitive', 1)}.{key}", text)
+            yield Weakening(f"{place}.{key}", text)
+        old, new = before.get("publish", ShownAs.FAMILY), after.get("publish", ShownAs.FAMILY)
+        if after.get("families") and new != old:
+            text = f"was {old} and would be {new}, which promises something else to whoever comes back"
+            yield Weakening(f"{place}.publish", text)
 
 
 def _unlisted_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:

@@ -1,4 +1,4 @@
-"""What settings say of sensitive values: the criteria of classes, and the families that values are published as."""
+"""What settings say of sensitive values: the criteria of classes, and the families of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import msgspec
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Attribute, Sensitive
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.settings.privacy import DiversitySettings
+from stream_anon.microdata.domains.families import ShownAs
+from stream_anon.settings.criteria.criterion_settings import DiversitySettings
 
 
 def diversity_of(given: DiversitySettings) -> Diversity:
@@ -21,7 +22,7 @@ def diversity_of(given: DiversitySettings) -> Diversity:
 def by_families(
     attributes: tuple[Attribute, ...], sensitive: Mapping[str, DiversitySettings]
 ) -> tuple[Attribute, ...]:
-    """Return the attributes, those with families published by them."""
+    """Return the attributes, those with families with them."""
     own = {name: given for name, given in sensitive.items() if given.families is not None}
     known = {attribute.name for attribute in attributes if isinstance(attribute, Sensitive)}
     for name in own:
@@ -32,6 +33,7 @@ def by_families(
             attribute,
             families=tuple(map(tuple, own[attribute.name].families or ())),
             rest=own[attribute.name].rest,
+            shown_as=ShownAs(own[attribute.name].publish),
         )
         if isinstance(attribute, Sensitive) and attribute.name in own
         else attribute

@@ -22,6 +22,7 @@ from pydantic_core import PydanticUndefined
 from stream_anon.settings import kafka, method, model, privacy
 from stream_anon.settings.attributes import attribute, domains
 from stream_anon.settings.certificates import signing
+from stream_anon.settings.criteria import criterion_settings
 from stream_anon.settings.formats import registry
 from stream_anon.settings.json_schema import is_duration, meaning
 from stream_anon.settings.section import Section
@@ -51,9 +52,9 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("kafka.security", kafka.SecuritySettings),
     ("privacy", privacy.PrivacySettings),
     ("privacy.individual", privacy.IndividualSettings),
-    ("privacy.sensitive.NAME", privacy.DiversitySettings),
-    ("privacy.sensitive.NAME.recursive_cl", privacy.RecursionSettings),
-    ("privacy.sensitive.NAME.t_closeness", privacy.ClosenessSettings),
+    ("privacy.sensitive.NAME", criterion_settings.DiversitySettings),
+    ("privacy.sensitive.NAME.recursive_cl", criterion_settings.RecursionSettings),
+    ("privacy.sensitive.NAME.t_closeness", criterion_settings.ClosenessSettings),
     ("privacy.shields", privacy.ShieldSettings),
     ("privacy.returning", privacy.ReturningSettings),
     ("privacy.presence", privacy.PresenceSettings),

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.domains.families import Family, label_of
+from stream_anon.microdata.domains.families import Family, ShownAs, label_of
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.families import deal
+from stream_anon.operations.whole_families import deal_whole
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from tests.attacks.conftest import Measured
@@ -58,9 +59,11 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
             )
 
 
-def _with_families(families: Sequence[Family], rest: str | None = None) -> Policy:
+def _with_families(
+    families: Sequence[Family], rest: str | None = None, shown_as: ShownAs = ShownAs.FAMILY
+) -> Policy:
     plain = town_policy()
-    own = Sensitive("illness", families=tuple(families), rest=rest)
+    own = Sensitive("illness", families=tuple(families), rest=rest, shown_as=shown_as)
     return replace(plain, attributes=(*plain.attributes[:-1], own))
 
 
@@ -116,6 +119,28 @@ def test_people_who_return_are_among_their_family_however_often_they_come(measur
         f"{share(known, REGULARS)} of the regulars is known, none has fewer than {min(map(len, values))} illnesses "
         f"left, and the most frequent one is right for {share(right, REGULARS)}; of no family more than "
         f"{100 * bound:.0f} % have one illness"
+    )
+
+
+@pytest.mark.parametrize("least", [2, 3])
+def test_people_who_return_are_among_a_whole_family_where_values_are_published(
+    measured: Measured, least: int
+) -> None:
+    """Promised: what all classes of a person have in common holds their family. Measured: whether more."""
+    counts: Counter[str | None] = Counter(person["illness"] for person in townspeople(5_000, seed=9))
+    families = deal_whole(counts, least, 5)
+    regulars = townspeople(REGULARS, seed=1)
+    common = _common(_with_families(families, shown_as=ShownAs.VALUE), regulars, range(1, 41))
+    family_of = {value: family for family in families for value in family}
+    whole = [set(family_of[person["illness"]]) for person in regulars]
+    left = [(own, values) for own, values in zip(whole, common, strict=True) if values is not None]
+    assert len(left) > 0.95 * REGULARS
+    assert all(values >= own for own, values in left)
+    alone = sum(values == own for own, values in left)
+    assert alone > REGULARS / 2, "the attack must find most families"
+    measured(
+        f"k = 5, families of {least} that classes keep whole, windows of 1,000 with 200 regulars: after 40 windows "
+        f"{share(alone, len(left))} of the regulars have their family left and no more, and none less"
     )
 
 

@@ -1,4 +1,7 @@
-"""Of a field with families nothing but labels comes out, whatever way values come in and however they are spelt."""
+"""Of a field with families nothing but labels comes out, whatever way values come in and however they are spelt.
+
+Where values are published as they are, nothing but values of families.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,10 @@ from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.domains.families import Family, label_of
+from stream_anon.microdata.domains.families import Family, ShownAs, label_of
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.sensitive_keys import sensitive_keys
+from stream_anon.microdata.sensitive_keys import family_keys, sensitive_keys
 from tests.conformance.formats import FORMATS
 from tests.conformance.test_codecs import release_of
 
@@ -93,6 +96,22 @@ def label_under(policy: Policy, value: object) -> str | None:
     return LABEL_OF.get(value)
 
 
+EXACT = replace(
+    POLICY,
+    attributes=(*POLICY.attributes[:2], Sensitive("x", families=FAMILIES, shown_as=ShownAs.VALUE)),
+    diversity={},
+)
+
+
+def exact_in(batch: CodedBatch) -> dict[int, object]:
+    """Return what was kept of each record, by offset, each counted as a value of its own; a missing one too."""
+    found = [row[0] for row in batch.payload]
+    keys = batch.sensitive[0].tolist()
+    assert len(set(zip(keys, found, strict=True))) == len(set(found)) == len(set(keys))
+    assert set(keys) <= family_keys(EXACT.diverse[0]).keys()
+    return dict(zip(batch.offsets.tolist(), found, strict=True))
+
+
 def labels_in(batch: CodedBatch) -> dict[int, str]:
     """Return what was kept of each record, by offset; all of it labels, and counted as such."""
     found = [row[0] for row in batch.payload]
@@ -145,11 +164,11 @@ def _json_records() -> Iterator[tuple[bytes, object]]:
         yield start + b',"x":' + text + b"}", UNREADABLE
 
 
-@pytest.mark.parametrize("families", POLICIES)
+@pytest.mark.parametrize("families", [*POLICIES, "exact"])
 def test_both_ways_of_reading_json_leave_the_same_bytes_of_labels(
     families: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy = POLICIES[families]
+    policy = (POLICIES | {"exact": EXACT})[families]
     records = list(_json_records())
     texts = [text for text, _ in records]
     offsets = np.arange(len(texts))
@@ -159,15 +178,21 @@ def test_both_ways_of_reading_json_leave_the_same_bytes_of_labels(
     single = JsonCodec(policy)
     slow = single.decode(texts, 0, offsets)
     assert single.read_singly == len(texts)
-    labels = [None if value is UNREADABLE else label_under(policy, value) for _, value in records]
-    wanted = {place: label for place, label in enumerate(labels) if label is not None}
+    shown = {value: value for value in VALUES} if policy is EXACT else None
+    if shown is not None:
+        wanted = {place: shown[value] for place, (_, value) in enumerate(records) if value in shown}
+    else:
+        labels = [None if value is UNREADABLE else label_under(policy, value) for _, value in records]
+        wanted = {place: label for place, label in enumerate(labels) if label is not None}
     assert scanning.read_singly <= len(texts) - len(wanted), "the scanner reads what fits"
     for batch in (quick, slow):
         assert isinstance(batch.payload, PassedTexts)
         found = dict(zip(batch.offsets.tolist(), [row[0] for row in batch.payload], strict=True))
         assert found == wanted
-        if policy.diversity:
+        if policy.diversity and policy is not EXACT:
             assert labels_in(batch) == wanted
+        if policy is EXACT:
+            assert exact_in(batch) == wanted
         assert batch.payload.text.tobytes() == quick.payload.text.tobytes()  # type: ignore[attr-defined]
         assert batch.payload.ends.tolist() == quick.payload.ends.tolist()  # type: ignore[attr-defined]
         assert batch.sensitive.tolist() == quick.sensitive.tolist()
@@ -198,6 +223,19 @@ def test_every_format_leaves_labels(name: str, policy: Policy) -> None:
     assert labels_in(batch) == wanted
     shown = [record["x"] for record in map(form.read, codec.encode(release_of(policy, batch, 1)))]
     assert set(shown) <= {*LABELS, REST}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_leaves_exact_values_where_these_are_published(name: str) -> None:
+    form = FORMATS[name]
+    records = [{"id": "p", "y": 20, "x": value} for value in [*VALUES, NULL_TEXT, *OTHERS, *HALVES]]
+    texts = [*map(form.write, records), form.write({"id": "p", "y": 20})]
+    codec = form.make(EXACT, max_record_bytes=8_000)
+    batch = codec.decode(texts, 0, np.arange(len(texts)))
+    assert exact_in(batch) == {**dict(enumerate(VALUES)), len(VALUES): None, len(texts) - 1: None}
+    shown = [record["x"] for record in map(form.read, codec.encode(release_of(EXACT, batch, 1)))]
+    assert set(shown) <= set(VALUES)
+    assert shown
 
 
 def _table(cells: Any) -> pa.Table:
@@ -274,6 +312,15 @@ def test_tables_and_frames_leave_labels_and_no_number_of_a_value(way: str, tmp_p
     if way == "pandas of objects":  # NaN is missing, and a text of numpy is a text
         wanted |= {len(cells) + 2: LABEL_OF[None], len(cells) + 8: LABEL_OF["flu"]}
     assert found == wanted
+
+
+@pytest.mark.parametrize("way", ["records", "string", "dictionary", "pandas of objects"])
+def test_frames_leave_exact_values_where_these_are_published(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.conformance.test_family_labels.POLICY", EXACT)
+    cells = [*VALUES, NULL_TEXT, "no such value", None]
+    found = [value for batch in WAYS[way](cells, Path()) for value in exact_in(batch).values()]
+    odd = ["flu", None] if way == "pandas of objects" else []
+    assert sorted(map(str, found)) == sorted(map(str, [*VALUES, None, None, *odd]))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])

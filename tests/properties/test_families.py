@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.microdata.attributes import Sensitive
+from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.domains.families import Family
-from tests.attacks.town import Service, classes_of, town_policy
+from stream_anon.microdata.domains.families import Family, ShownAs
+from stream_anon.microdata.policy import FULL_DOMAIN, EngineChoice, Policy
+from tests.attacks.town import ENGINES, HOMES, Service, classes_of, town_policy
 
 FAMILIES: tuple[Family, ...] = (("flu", "cold", "asthma"), ("gout", "pox", "mumps", None))
 LABELS = ("gout|mumps|pox|null", "asthma|cold|flu")
@@ -28,7 +31,18 @@ POLICY = replace(
         for attribute in PLAIN.attributes
     ),
 )
-PEOPLE = 12
+EXACT = replace(
+    PLAIN,
+    attributes=tuple(
+        replace(attribute, families=(FAMILIES[0], FAMILIES[1][1:]), shown_as=ShownAs.VALUE)
+        if isinstance(attribute, Sensitive)
+        else attribute
+        for attribute in PLAIN.attributes
+    ),
+)
+PEOPLE, CROWD = 12, 30
+HIGH = {"age": 6, "home": 2, "sex": 1}  # of the engine of fixed levels, on which few people make classes
+COMMON = [value for family in EXACT.diverse[0].families for value in family]
 CODEC = JsonCodec(POLICY)
 
 illnesses = st.lists(st.sampled_from([*KNOWN, "unheard of"]), min_size=PEOPLE, max_size=PEOPLE)
@@ -62,6 +76,60 @@ def test_who_comes_back_is_always_among_the_same_values(own: list[str | None], w
         (family,) = [family for family in FAMILIES if own[person] in family]
         assert values == {"null" if value is None else value for value in family}
         assert len(values) >= LEAST
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, CROWD - 1), st.booleans()), min_size=10, max_size=80),
+        min_size=1,
+        max_size=5,
+    ),
+    st.lists(st.sampled_from(COMMON), min_size=CROWD, max_size=CROWD),
+    st.lists(st.sampled_from(COMMON), min_size=CROWD, max_size=CROWD),
+)
+def test_who_comes_back_is_always_among_a_whole_family_of_which_others_have_the_rest(
+    engine: str, windows: list[list[tuple[int, bool]]], own: list[str | None], second: list[str | None]
+) -> None:
+    """People come more than once to a window, and some of their records have another value."""
+    service = Service(_by(engine))
+    left: dict[int, set[str | None]] = {}
+    for comers in windows:
+        release = service.release([_record(i, (second if other else own)[i]) for i, other in comers])
+        assert not release.gate_violations
+        for rows in classes_of(release):
+            holders: dict[str | None, set[int]] = {}
+            for row in rows:
+                holders.setdefault(release.payload[row][0], set()).add(comers[row][0])
+            for family in EXACT.diverse[0].families:
+                if not holders.keys().isdisjoint(family):
+                    assert _can_be_told_apart([holders.get(value, set()) for value in family])
+            for i, other in (comers[row] for row in rows):
+                if not other:
+                    left.setdefault(i, set(holders)).intersection_update(holders)
+    for person, values in left.items():
+        (family,) = [family for family in EXACT.diverse[0].families if own[person] in family]
+        assert values >= set(family)
+
+
+def _record(person: int, illness: str | None) -> dict[str, Any]:
+    home = HOMES[person % len(HOMES)]
+    return {"person": f"p{person}", "age": 7 * person % 100, "home": home, "sex": "male", "illness": illness}
+
+
+def _by(engine: str) -> Policy:
+    """Return the policy of exact values with an engine."""
+    if engine != FULL_DOMAIN:
+        return replace(EXACT, engine=EngineChoice(engine))
+    attributes = (a.at_level(HIGH[a.name]) if isinstance(a, QuasiIdentifier) else a for a in EXACT.attributes)
+    return replace(EXACT, attributes=tuple(attributes), engine=EngineChoice(engine))
+
+
+def _can_be_told_apart(holders: list[set[int]]) -> bool:
+    """Return whether each value can be somebody else's: Hall's condition."""
+    some = (chosen for size in range(1, len(holders) + 1) for chosen in combinations(holders, size))
+    return all(len(set().union(*chosen)) >= len(chosen) for chosen in some)
 
 
 @settings(max_examples=60, deadline=None)

@@ -20,6 +20,7 @@ from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.output.shape import Shape
@@ -336,6 +337,21 @@ def test_the_command_prints_the_schema(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["schema", "-c", str(path)])
     assert result.exit_code == 0
     Draft7Validator.check_schema(json.loads(result.stdout))
+
+
+def test_the_schema_of_a_released_record_lists_the_values_of_families_that_are_published_as_they_are() -> None:
+    families = (("flu", "cold"), ("stroke", None))
+    own = [
+        Sensitive(one.name, families=families, shown_as=ShownAs.VALUE)
+        if isinstance(one, Sensitive) and one.type == "string"
+        else one
+        for one in ward_policy().attributes
+    ]
+    schema = released_schema(ward_policy(attributes=tuple(own), diversity={}))
+    told = [schema["properties"][one.name] for one in own if isinstance(one, Sensitive) and one.families]
+    assert [one["enum"] for one in told] == [["cold", "flu", "stroke", None]] * len(told)
+    assert all("as it came" in one["description"] for one in told)
+    assert told
 
 
 @pytest.mark.parametrize("rest", [None, "other"])

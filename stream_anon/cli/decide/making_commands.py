@@ -10,6 +10,7 @@ import typer
 from stream_anon.cli.app import Config, PolicyFile, SampledConfig, SampleFile, SchemaKind, StandardFormat, app
 from stream_anon.cli.decide.commands import sampled
 from stream_anon.formats.tables.format_names import Format
+from stream_anon.microdata.domains.families import ShownAs
 
 
 @app.command("learn", rich_help_panel="Decide")
@@ -34,13 +35,17 @@ def deal_families(
         str | None, typer.Option(metavar="NAME", help="A sensitive attribute; by default the only one.")
     ] = None,
     invariant: Annotated[int, typer.Option(help="Least number of values of a family.", min=2, max=1000)] = 3,
+    publish: Annotated[
+        ShownAs | None,
+        typer.Option(help="What records show: the family, or the value, in classes that keep families whole."),
+    ] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
     """Deal the values of a sensitive attribute into families, for people who come back."""
     from stream_anon.cli.decide.families import families
 
     chosen, source = sampled("families", policy, config, sample, standard)
-    raise typer.Exit(families(chosen, source, attribute, invariant))
+    raise typer.Exit(families(chosen, source, attribute, invariant, publish))
 
 
 @app.command("schema", rich_help_panel="Decide")

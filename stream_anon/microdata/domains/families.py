@@ -2,12 +2,14 @@
 
 m-invariance (Xiao and Tao, SIGMOD 2007) asks that whoever comes again is always among the same m values. It keeps a
 state for that; a fixed partition of the values needs none. What is published is the family, a set of values, as a
-node of a hierarchy is one: the intersection over any number of windows is the family itself.
+node of a hierarchy is one: the intersection over any number of windows is the family itself. Or values are
+published as they are, and a class that has one of a family's values has all of them: every intersection holds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
@@ -15,18 +17,27 @@ from stream_anon.microdata.ids import MOST_LETTERS, Normalization, normalized
 Family = tuple[str | None, ...]
 """Values that are published as one; None is a missing value."""
 
+
+class ShownAs(StrEnum):
+    """What stands in a record for a value of a family."""
+
+    FAMILY = "family"
+    VALUE = "value"
+
+
 MOST_VALUES = 10_000
 MOST_LABEL = 1_000
 """Letters of a published family."""
 _BETWEEN = "|"
-_MISSING = "null"
+MISSING_TEXT = "null"
+"""Stands for a missing value that is in a family; no value may be this text."""
 _ALIKE = (Normalization.NFKC, Normalization.CASEFOLD, Normalization.STRIP)
 
 
 def label_of(family: Family) -> str:
     """Return how a family is published, whatever the order of its values: `asthma|cold|flu`, a missing one last."""
     texts = sorted(value for value in family if value is not None)
-    return _BETWEEN.join([*texts, *([_MISSING] if None in family else [])])
+    return _BETWEEN.join([*texts, *([MISSING_TEXT] if None in family else [])])
 
 
 def in_order(families: Sequence[Family]) -> tuple[Family, ...]:
@@ -45,7 +56,7 @@ def folded(value: str | None) -> str:
     A missing value is the text that it is published as. A text too long for a normal form stays as it is.
     """
     if value is None:
-        return _MISSING
+        return MISSING_TEXT
     return normalized(value, _ALIKE) if len(value) <= MOST_LETTERS else value
 
 
@@ -67,9 +78,9 @@ def labels_of(families: Sequence[Family]) -> dict[str | None, str]:
         raise SettingsError("", "must have at least two values each")
     if any(_BETWEEN in value for value in values if value is not None):
         raise SettingsError("", f"must not have a value with {_BETWEEN!r}, which stands between values")
-    if _MISSING in values:
+    if MISSING_TEXT in values:
         raise SettingsError(
-            "", f"must not have the text {_MISSING!r}: so a missing value is published (write null)"
+            "", f"must not have the text {MISSING_TEXT!r}: so a missing value is published (write null)"
         )
     labels = {value: label_of(family) for family in families for value in family}
     if any(len(label) > MOST_LABEL for label in labels.values()):
@@ -78,7 +89,7 @@ def labels_of(families: Sequence[Family]) -> dict[str | None, str]:
     return labels
 
 
-def check_rest(rest: str, families: Sequence[Family]) -> None:
+def check_rest(rest: str, families: Sequence[Family], shown_as: ShownAs) -> None:
     """Refuse a name of the rest, the values that no family lists, that reads as a family, a value or a missing one.
 
     Raises
@@ -88,11 +99,13 @@ def check_rest(rest: str, families: Sequence[Family]) -> None:
     """
     if not families:
         raise SettingsError("", "needs families: the rest are the values that none of them lists")
+    if shown_as is ShownAs.VALUE:
+        raise SettingsError("", "is for publish: family: no class would keep values whole that nobody has listed")
     if len(rest) > MOST_LABEL:
         raise SettingsError("", f"must not have more than {MOST_LABEL:,} letters")
     if not folded(rest) or _BETWEEN in rest:
         raise SettingsError("", f"must be a name, without {_BETWEEN!r}, which stands between values of a family")
-    if folded(rest) in {_MISSING, *(folded(value) for family in families for value in family)}:
+    if folded(rest) in {MISSING_TEXT, *(folded(value) for family in families for value in family)}:
         raise SettingsError(
             "", "must be no value of a family, and not null, in other letters neither: nobody could tell them apart"
         )

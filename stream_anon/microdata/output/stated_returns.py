@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from stream_anon.microdata.bounds import MOST_RETURNS, ReturnBound
-from stream_anon.microdata.domains.families import Family
+from stream_anon.microdata.domains.families import Family, ShownAs
 
 
 class AskedReturns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,23 +36,26 @@ class StatedSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The families that a sensitive attribute's values are published as.
+    """The families of a sensitive attribute's values.
 
-    `least` values or more are in each; `publish` is what stands in the records. `digest` is the SHA-256 of the
-    families as JSON, each as the list of its values in order (a missing one last), in order. `rest` is what stands
-    in the place of any other value, of which there may be a single one; without it there are none.
+    `least` values or more are in each; `publish` is what stands in the records: where it is the value, a class that
+    has one of a family's values has all. `digest` is the SHA-256 of the families as JSON, each as the list of its
+    values in order (a missing one last), in order. `rest` is what stands in the place of any other value, of which
+    there may be a single one; without it there are none.
     """
 
     least: Annotated[int, msgspec.Meta(ge=2)]
-    publish: Literal["family"]
+    publish: Literal["family", "value"]
     digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
     rest: str | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
-    def of(cls, families: Sequence[Family], rest: str | None = None) -> AskedFamilies:
+    def of(
+        cls, families: Sequence[Family], rest: str | None = None, shown_as: ShownAs = ShownAs.FAMILY
+    ) -> AskedFamilies:
         """Return what is said of families, of which there is one at least; the same for the same sets of values."""
         ordered = [sorted(family, key=lambda value: (value is None, value or "")) for family in families]
         ordered.sort(key=msgspec.json.encode)
         digest = hashlib.sha256(msgspec.json.encode(ordered)).hexdigest()
         named = msgspec.UNSET if rest is None else rest
-        return cls(min(map(len, families)), "family", f"sha256:{digest}", named)
+        return cls(min(map(len, families)), shown_as.value, f"sha256:{digest}", named)

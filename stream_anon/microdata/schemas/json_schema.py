@@ -71,7 +71,8 @@ def _member(member: Member) -> Schema:
             items = {"type": kind}
             return {"description": words, "type": ["array", "null"], "items": items, "maxItems": MOST_ITEMS}
         if isinstance(attribute, Sensitive) and attribute.families:
-            return {"description": words, "enum": sorted(attribute.labels)}
+            shown = sorted(attribute.labels, key=lambda text: (text is None, text or ""))
+            return {"description": words, "enum": shown}
         return {"description": words, "type": [kind, "null"]}
     raise TypeError("only published attributes have a schema")
 

@@ -17,6 +17,7 @@ def in_words(policy: Policy) -> tuple[str, ...]:
     asked += [
         f"{attribute.name}: families of {min(map(len, attribute.families))} values or more"
         + ("" if attribute.rest is None else f", any other value as {attribute.rest}")
+        + (", each whole in a class" if attribute.keeps_whole else "")
         for attribute in policy.passed
         if isinstance(attribute, Sensitive) and attribute.families
     ]

@@ -234,6 +234,7 @@ def test_every_kind_can_be_found(policy: Policy) -> None:
         Kind.DISTANT_VALUES,
         Kind.WRONG_ACHIEVED_SPREAD,
         Kind.WRONG_SUPPRESSION,  # in test_suppression.py
+        Kind.BROKEN_FAMILY,  # in test_families.py
         Kind.TOO_FEW_SHIELDED,  # in test_shields.py
         Kind.WRONG_ACHIEVED_SHIELD,
         Kind.TOO_MANY_PRESENT,  # in population/test_presence.py

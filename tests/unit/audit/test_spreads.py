@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
-from stream_anon.audit.spreads import Shown, disclosed, faults
+from stream_anon.audit.spreads import NULL, Shown, disclosed, faults
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.measures.disclosure import SensitiveColumn, disclosure
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion, Surest
@@ -265,3 +265,35 @@ def test_attributes_without_a_criterion_count_too_and_classes_of_one_value_are_n
     assert verdict.kinds.keys() <= {Kind.WRONG_DIGEST}
     assert (verdict.disclosed["result"].records, verdict.disclosed["result"].alike) == (15, 15)
     assert verdict.disclosed["result"].worst == Surest(6, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "broken"),
+    [
+        (["a", "b"], False),
+        (["a", "b", "a"], False),
+        (["c", "d", None], False),
+        (["a", "b", "c", "d", None], False),
+        (["a"], True),
+        (["a", "b", "c"], True),
+        (["c", "d"], True),
+        ([None], True),
+        ([], False),
+    ],
+    ids=str,
+)
+def test_a_family_is_broken_where_some_of_its_values_show_and_not_all(
+    values: list[str | None], broken: bool
+) -> None:
+    shown = Shown(null_is_value=True)
+    for value in values:
+        shown.add(value)
+    assert shown.breaks([frozenset("ab"), frozenset(["c", "d", NULL])]) is broken
+
+
+def test_a_missing_value_of_a_family_counts_as_any_other() -> None:
+    shown = Shown(null_is_value=True)
+    for value in ("a", None, None):
+        shown.add(value)
+    assert (shown.distinct, shown.missing, shown.records, shown.most) == (2, 0, 3, 2)
+    assert shown.alpha == pytest.approx(2 / 3)

@@ -37,13 +37,15 @@ RECORDS = st.lists(
             "person": st.integers(0, 20).map(str),
             "age": st.integers(30, 34),
             "city": st.sampled_from(["Oslo", "Rome"]),
-            "illness": st.sampled_from(["flu", "cold", None]),
+            "illness": st.sampled_from(["flu", "cold", "gout", None]),
             "symptoms": st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=2),
         }
     ),
     min_size=1,
     max_size=40,
 )
+
+WHOLE = {"invariant": 2, "families": [["cold", "flu"], [None, "gout"]], "publish": "value"}
 
 
 class Arrived(NamedTuple):
@@ -95,7 +97,11 @@ def released(policy: Policy, window: SealedWindow, key: DrawsKey = KEY) -> tuple
 
 
 @pytest.mark.parametrize("name", ["forest", "k-forest", "mondrian", "full-domain"])
-@pytest.mark.parametrize("asked", [{}, {"illness": {"distinct_l": 2}}, {"symptoms": {"distinct_l": 2}}], ids=str)
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"illness": {"distinct_l": 2}}, {"symptoms": {"distinct_l": 2}}, {"illness": WHOLE}],
+    ids=["none", "values", "lists", "whole families"],
+)
 @settings(examples(20))
 @given(records=RECORDS, seed=st.integers(0, 2**32 - 1))
 def test_the_same_records_give_the_same_release_from_whatever_sources_and_in_whatever_order(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 
 
@@ -203,3 +205,37 @@ def test_a_window_whose_values_are_all_missing_can_meet_a_share_and_no_number_of
 def test_values_of_fewer_attributes_than_are_judged_are_an_error() -> None:
     with pytest.raises(ValueError, match="shorter"):
         L2.in_reach(3, [np.array([2, 1])])
+
+
+HOME = QuasiIdentifier("home", CategoricalDomain(Hierarchy.flat(["north", "south"])))
+
+
+def test_the_sizes_of_families_are_of_attributes_whose_values_are_published() -> None:
+    families = (("flu", "cold"), ("gout", "pox", None))
+    policy = Policy(
+        (
+            HOME,
+            Sensitive("a"),
+            Sensitive("b", families=families, shown_as=ShownAs.VALUE),
+            Sensitive("c", families=families),
+        ),
+        2,
+        EVERY_RECORD,
+        diversity={name: Diversity(2) for name in "abc"},
+    )
+    criteria = Criteria.of(policy)
+    assert [None if sizes is None else sizes.tolist() for sizes in criteria.families] == [None, [2, 3], None]
+    assert criteria.keep_whole
+    without = replace(policy, attributes=(*policy.attributes[:2], policy.attributes[3]), diversity={})
+    assert not Criteria.of(without).keep_whole
+
+
+def test_families_whose_values_are_published_ask_for_as_many_values_as_the_smallest_has() -> None:
+    whole = Sensitive(
+        "b", families=(("flu", "cold", "gout"), ("pox", None, "mumps", "cough")), shown_as=ShownAs.VALUE
+    )
+    policy = Policy((HOME, whole), 2, EVERY_RECORD)
+    assert policy.diversity == {"b": Diversity(3)}
+    assert replace(policy, diversity={"b": Diversity(alpha=0.9)}).diversity == {"b": Diversity(3, alpha=0.9)}
+    assert replace(policy, diversity={"b": Diversity(alpha=0.4)}).diversity == {"b": Diversity(alpha=0.4)}
+    assert replace(policy, attributes=(HOME, replace(whole, shown_as=ShownAs.FAMILY)), diversity={}).diversity == {}

@@ -52,8 +52,8 @@ def _criterion(name: str, value: Any, weaker: Any) -> tuple[Changes, Changes, st
     return {f"{ILLNESS}/{name}": value}, {f"{ILLNESS}/{name}": weaker}, f"privacy.sensitive.illness.{name}"
 
 
-def _families(*families: list[str | None]) -> Changes:
-    return {ILLNESS: {"invariant": 2, "families": list(families)}}
+def _families(*families: list[str | None], publish: str = "family") -> Changes:
+    return {ILLNESS: {"invariant": 2, "families": list(families), "publish": publish}}
 
 
 def _dose(**closeness: Any) -> Changes:
@@ -116,6 +116,11 @@ COMPARED: dict[str, tuple[Changes, Changes, str]] = {
         _families(["flu", "cold"]),
         {ILLNESS: {"invariant": 2, "families": [["flu", "cold"]], "rest": "other"}},
         "privacy.sensitive.illness.rest",
+    ),
+    "privacy.sensitive.*.publish": (
+        _families(["flu", "cold"], ["stroke", None]),
+        _families(["flu", "cold"], ["stroke", None], publish="value"),
+        "privacy.sensitive.illness.publish",
     ),
     "privacy.returning.most": (_returning(9, "30d"), _returning(10, "30d"), "privacy.returning.most"),
     "privacy.returning.period": (_returning(9, "30d"), _returning(9, "29d"), "privacy.returning.period"),

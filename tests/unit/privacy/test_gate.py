@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
-from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
@@ -49,6 +51,112 @@ def test_a_legal_release_passes() -> None:
     codes, people, classes = GOOD
     for attribute in (NODES, SETS):
         assert _judge(attribute, _columns(codes, people), classes) == [False, False]
+
+
+FAMILIES = np.array([0, 0, 1, 1, 1, -1], np.int32)
+WHOLE = Criteria(1, 1.0, np.array([2]), families=(np.array([2, 3]),))
+
+
+@pytest.mark.parametrize(
+    ("people", "values", "whole"),
+    [
+        pytest.param([0, 1], [0, 1], True, id="a whole family"),
+        pytest.param([0, 1, 2, 3], [0, 1, 0, 0], True, id="some values twice"),
+        pytest.param([0, 1, 2], [0, 2, 3], False, id="two families and neither of them whole"),
+        pytest.param([0, 1, 2, 3, 4], [0, 1, 2, 3, 4], True, id="two whole families"),
+        pytest.param([0, 1, 2, 3], [0, 1, 2, 3], False, id="one value is not there"),
+        pytest.param([0, 1, 0, 1, 1], [0, 1, 2, 3, 4], False, id="two people with the values of three"),
+        pytest.param([0, 1, 0, 1, 2], [0, 1, 2, 3, 4], True, id="three people with those of both"),
+        pytest.param([0, 0, 1], [2, 3, 4], False, id="somebody with two values and another"),
+        pytest.param([0, 0, 1, 2], [2, 3, 4, 2], True, id="each value can be a person of its own"),
+        pytest.param([0, 1, 2], [0, 1, 5], False, id="a value of no family"),
+        pytest.param([0, 1, 2], [0, 1, -1], False, id="a missing value of no family"),
+    ],
+)
+def test_a_class_with_a_value_of_a_family_needs_all_of_them_held_by_different_people(
+    people: list[int], values: list[int], whole: bool
+) -> None:
+    rows = replace(_columns([0] * len(people), people, values), families=(FAMILIES,))
+    counts = recount(np.zeros(len(people), np.int64), 1, rows, WHOLE)
+    assert counts.whole is not None
+    assert counts.whole.tolist() == [whole]
+    assert WHOLE.permit(counts).tolist() == [whole]
+    assert counts.take(np.array([0, 0])).whole.tolist() == [whole] * 2  # type: ignore[union-attr]
+
+
+def test_families_are_counted_class_by_class() -> None:
+    rows = replace(_columns([0] * 7, range(7), [0, 1, 0, 2, 3, 4, 1]), families=(FAMILIES,))
+    counts = recount(np.array([0, 0, 1, 2, 2, 2, 3]), 5, rows, WHOLE)
+    assert counts.whole is not None
+    assert counts.whole.tolist() == [True, False, True, False, True]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 7), st.integers(-1, 5), st.integers(-1, 2)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.booleans(),
+)
+def test_families_are_whole_exactly_where_each_of_their_values_can_be_somebody_elses(
+    rows: list[tuple[int, int, int, int]], first_too: bool
+) -> None:
+    """Of each of two attributes, or of the second alone; by Hall's condition on all sets of values."""
+    group, people, first, second = map(list, zip(*rows, strict=True))
+    family_of = (FAMILIES if first_too else None, np.array([0, 0, NO_VALUE], np.int32))
+    sizes = (np.array([2, 3]) if first_too else None, np.array([2]))
+    columns = Columns(
+        np.zeros((1, len(rows)), np.int32),
+        np.array(people, np.int32),
+        np.array([first, second], np.int32),
+        families=family_of,
+    )
+    counts = recount(np.array(group), 4, columns, Criteria(1, 1.0, np.array([2, 2]), families=sizes))
+    assert counts.whole is not None
+    for own in range(4):
+        members = [row for row, number in enumerate(group) if number == own]
+        expected = all(
+            _is_whole([people[row] for row in members], [column[row] for row in members], known.tolist())
+            for column, known in zip((first, second), family_of, strict=True)
+            if known is not None
+        )
+        assert bool(counts.whole[own]) is expected
+
+
+def _is_whole(people: list[int], values: list[int], family_of: list[int]) -> bool:
+    if any(value < 0 or family_of[value] < 0 for value in values):
+        return False
+    for number in {family_of[value] for value in values}:
+        family = [value for value, own in enumerate(family_of) if own == number]
+        for size in range(1, len(family) + 1):
+            for chosen in combinations(family, size):
+                if len({who for who, value in zip(people, values, strict=True) if value in chosen}) < size:
+                    return False
+    return True
+
+
+def test_the_families_of_each_attribute_must_be_whole() -> None:
+    for first, second, whole in (([0, 1], [0, 1], True), ([0, 1], [0, 0], False), ([0, 0], [0, 1], False)):
+        rows = Columns(
+            np.zeros((1, 2), np.int32),
+            np.arange(2, dtype=np.int32),
+            np.array([first, second], np.int32),
+            families=(FAMILIES, FAMILIES),
+        )
+        asked = Criteria(1, 1.0, np.array([2, 2]), families=(np.array([2, 3]),) * 2)
+        counts = recount(np.zeros(2, np.int64), 1, rows, asked)
+        assert counts.whole is not None
+        assert counts.whole.tolist() == [whole]
+
+
+def test_families_that_nobody_named_are_not_taken_for_whole() -> None:
+    rows = _columns([0, 0], [0, 1], [0, 1])
+    with pytest.raises(ValueError, match="families"):
+        recount(np.zeros(2, np.int64), 1, rows, WHOLE)
+    uncounted = recount(np.zeros(2, np.int64), 1, rows, replace(WHOLE, families=()))
+    with pytest.raises(ValueError, match="families"):
+        WHOLE.permit(uncounted)
 
 
 def test_a_class_of_too_few_people_fails() -> None:

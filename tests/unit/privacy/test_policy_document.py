@@ -27,6 +27,7 @@ from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
@@ -62,6 +63,7 @@ def _rich() -> Policy:
             QuasiIdentifier("day", DateDomain("%d.%m.%Y", dt.date(2020, 1, 1), dt.date(2020, 3, 1))),
             Sensitive("pay", ScalarType.INTEGER),
             Sensitive("result", families=(("good", "fair", None), ("bad", "none"))),
+            Sensitive("wound", families=(("fall", "cut", None), ("burn", "bite")), shown_as=ShownAs.VALUE),
             Insensitive("visits", ScalarType.NUMBER),
         ),
         k=12,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.domains.families import Family
+from stream_anon.microdata.domains.families import Family, ShownAs
 from stream_anon.microdata.output.stated_returns import AskedFamilies
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import Asked
@@ -32,10 +32,14 @@ PLACE = "privacy.sensitive.result.families"
 REST = "privacy.sensitive.result.rest"
 
 
-def with_families(*families: Family, rest: str | None = None, **changes: Any) -> Policy:
+def with_families(
+    *families: Family, rest: str | None = None, shown_as: ShownAs = ShownAs.FAMILY, **changes: Any
+) -> Policy:
     plain = ward_policy()
     attributes = tuple(
-        replace(attribute, families=families, rest=rest) if isinstance(attribute, Sensitive) else attribute
+        replace(attribute, families=families, rest=rest, shown_as=shown_as)
+        if isinstance(attribute, Sensitive)
+        else attribute
         for attribute in plain.attributes
     )
     return ward_policy(**({"attributes": attributes, "diversity": {}} | changes))
@@ -53,6 +57,47 @@ def test_a_certificate_states_the_least_family_and_a_hash() -> None:
     assert asked["least"] == 3
     assert asked["publish"] == "family"
     assert asked["digest"] == AskedFamilies.of(TWO).digest
+
+
+def test_a_certificate_states_that_values_are_published_and_that_classes_keep_families_whole() -> None:
+    policy = with_families(*TWO, shown_as=ShownAs.VALUE)
+    people = [person | {"result": result} for person, result in zip(ward_people(6), [*TWO[0]] * 2, strict=True)]
+    (part,) = certificate_parts(release := release_of(policy, [people]), policy, frame_of(release))
+    asked = json.loads(part)["asked"]
+    assert asked["families"]["result"] == {
+        "least": 3,
+        "publish": "value",
+        "digest": AskedFamilies.of(TWO).digest,
+    }
+    assert asked["distinct_l"] == {"result": 3}
+
+
+def test_to_publish_values_is_another_promise_than_families_either_way() -> None:
+    both = [promises_of(with_families(*TWO, shown_as=way)) for way in ShownAs]
+    place = "privacy.sensitive.result.publish"
+    assert place in places(*both)
+    assert place in places(*reversed(both))
+    told = [{"asked": one["asked"]} for one in both]
+    assert PLACE in places(told[0], both[1])
+    assert PLACE in places(told[1], both[0])
+
+
+@pytest.mark.parametrize(
+    ("families", "told"),
+    [
+        pytest.param((*TWO, ("new", "newer", "newest")), False, id="a new family"),
+        pytest.param((TWO[0] + TWO[1],), False, id="united"),
+        pytest.param((("fine", "poor", "worse"), ("bad", "best", "so so", None)), True, id="a value that moved"),
+        pytest.param((("fine", "poor", "new"), TWO[1]), True, id="a value that is another"),
+        pytest.param(TWO[:1], True, id="a family less"),
+    ],
+)
+def test_a_family_that_is_split_or_a_value_that_moves_is_weaker_where_values_are_published(
+    families: tuple[Family, ...], told: bool
+) -> None:
+    had, has = (promises_of(with_families(*own, shown_as=ShownAs.VALUE)) for own in (TWO, families))
+    assert (PLACE in places(had, has)) is told
+    assert places(had, has) <= {PLACE}
 
 
 def test_a_policy_without_families_says_nothing_of_them() -> None:

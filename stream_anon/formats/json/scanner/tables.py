@@ -121,7 +121,7 @@ def scan_tables(policy: Policy) -> ScanTables | None:
         if isinstance(attribute, QuasiIdentifier) and builder.fields[place][KIND] in (CATEGORY, DATE):
             known = _values(attribute)
         elif isinstance(attribute, Sensitive) and attribute.families:
-            known = {value.encode(): number for value, number in _family_numbers(attribute) if value is not None}
+            known = {value.encode(): number for value, number in _shown_numbers(attribute) if value is not None}
         if known is not None:
             builder.fields[place][TABLE] = builder.table(known)
     nulls = builder.table({text.encode(): 0 for text in policy.null_values}) if policy.null_values else _NONE
@@ -163,7 +163,7 @@ def _field(policy: Policy, attribute: Attribute) -> list[int]:
         row[KEYED] = names.index(attribute.name) if attribute.name in names else _NONE
         if isinstance(attribute, Sensitive):
             row[UNKNOWN] = _NONE if attribute.rest is None else len(attribute.families)
-            row[MISSING] = dict(_family_numbers(attribute)).get(None, row[UNKNOWN])
+            row[MISSING] = dict(_shown_numbers(attribute)).get(None, row[UNKNOWN])
     elif isinstance(attribute, QuasiIdentifier):
         row[ROW] = policy.quasi_identifiers.index(attribute)
         row[MISSING] = attribute.missing_code if attribute.missing is Missing.LEAF else _NONE
@@ -175,8 +175,8 @@ def _field(policy: Policy, attribute: Attribute) -> list[int]:
     return row
 
 
-def _family_numbers(attribute: Sensitive) -> list[tuple[str | None, int]]:
-    return [(value, number) for number, family in enumerate(attribute.families) for value in family]
+def _shown_numbers(attribute: Sensitive) -> list[tuple[str | None, int]]:
+    return [(value, number) for number, alike in enumerate(attribute.shown_alike) for value in alike]
 
 
 def _describe(row: list[int], attribute: QuasiIdentifier) -> bool:

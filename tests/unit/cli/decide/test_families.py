@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
 
 ILLNESSES = ["flu", "cold", "stroke", "angina", None]
+WHOLE: dict[str, Any] = {"invariant": 2, "families": [["a", "b"], ["c", "d", "e"]], "publish": "value"}
 
 
 def _people() -> list[dict[str, Any]]:
@@ -57,6 +59,42 @@ def test_what_is_dealt_can_be_declared_released_and_audited(
     capsys.readouterr()
     assert run(monkeypatch, *audit) == 1
     assert "illness" in capsys.readouterr().out
+
+
+def test_families_whose_values_are_published_are_dealt_by_what_they_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_json_lines(tmp_path / "in.jsonl", _people())
+    command = ("families", "--input", source, "--invariant", "2", "-c")
+    assert run(monkeypatch, *command, _policy(tmp_path), "--publish", "value") == 0
+    told = capsys.readouterr().out
+    assert re.search(r"A window of \d+ records of the sample loses 0\.\d{4} \(GCP\), and 0\.\d{4} where", told)
+    dealt = yaml.safe_load(told)["illness"]
+    assert dealt["publish"] == "value"
+    assert sorted(map(len, dealt["families"])) == [2, 3]
+    policy = _policy(tmp_path, **dealt)
+    released, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
+    assert run(monkeypatch, "anonymize", "-c", policy, source, released, "--certificates", proof) == 0
+    records = [json.loads(line) for line in released.read_text().splitlines()]
+    assert {record["illness"] for record in records} == set(ILLNESSES)
+    audit = ("audit", "-c", policy, "--output", released, "--certificates", proof)
+    assert run(monkeypatch, *audit) == 0
+    capsys.readouterr()
+    assert run(monkeypatch, *command, policy) == 0
+    again = yaml.safe_load(capsys.readouterr().out)["illness"]
+    assert again["publish"] == "value", "as the policy has it"
+    assert run(monkeypatch, *command, policy, "--publish", "family") == 0
+    assert "publish" not in yaml.safe_load(capsys.readouterr().out)["illness"]
+
+    shown = [value for value in ILLNESSES if value is not None]
+    records = [
+        record | {"illness": "flu" if record["illness"] == "cold" else record["illness"]} for record in records
+    ]
+    released.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert run(monkeypatch, *audit) == 1
+    told = capsys.readouterr().out
+    assert "of its family" in " ".join(told.replace("│", " ").split())
+    assert not any(value in told for value in shown)
 
 
 def test_a_value_of_few_people_is_in_a_family_too(
@@ -158,14 +196,37 @@ def test_what_cannot_be_dealt_is_said(
         ({"distinct_l": 2, "rest": "other"}, "rest needs families"),
         ({"invariant": 3, "families": [["a", "b"]]}, "at least 3 values"),
         ({"invariant": 2, "families": [["a", "b"], ["b", "c"]]}, "twice"),
+        ({"distinct_l": 2, "publish": "value"}, "publish is for families"),
+        ({**WHOLE, "rest": "other"}, "is for publish: family"),
+        ({**WHOLE, "distinct_l": 3}, "asks for 3 values in a class, and a class of one family may have 2"),
+        ({**WHOLE, "alpha": 0.3}, "asks for 4 values"),
+        ({**WHOLE, "t_closeness": {"t": 0.3}}, "never like its window"),
+        ({**WHOLE, "beta_likeness": 1}, "never like its window"),
     ],
-    ids=["no-families", "no-number", "rest-alone", "small", "twice"],
+    ids=[
+        "no-families",
+        "no-number",
+        "rest-alone",
+        "small",
+        "twice",
+        "of-nothing",
+        "rest-of-values",
+        "values",
+        "share",
+        "closeness",
+        "likeness",
+    ],
 )
 def test_families_that_do_not_fit_the_setting_are_refused(
     tmp_path: Path, illness: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(SettingsError, match=why):
         load_policy(_policy(tmp_path, **illness))
+
+
+def test_no_method_keeps_families_whole(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no method keeps families whole"):
+        load_policy(write_policy(tmp_path, privacy={"sensitive": {"illness": WHOLE}}, method={"name": "datafly"}))
 
 
 def test_families_need_a_sensitive_attribute(tmp_path: Path) -> None:

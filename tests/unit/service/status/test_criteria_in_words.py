@@ -7,6 +7,7 @@ from pathlib import Path
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.bounds import ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
+from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.service.status.criteria_in_words import in_words
@@ -42,6 +43,11 @@ def test_every_criterion_that_is_asked_is_named(tmp_path: Path) -> None:
     assert in_words(declared)[2:] == ("diagnosis: families of 2 values or more",)
     rested = replace(policy, attributes=(policy.attribute("age"), replace(families, rest="other")))
     assert in_words(rested)[2:] == ("diagnosis: families of 2 values or more, any other value as other",)
+    whole = replace(policy, attributes=(policy.attribute("age"), replace(families, shown_as=ShownAs.VALUE)))
+    assert in_words(whole)[2:] == (
+        "diagnosis: distinct_l 2",
+        "diagnosis: families of 2 values or more, each whole in a class",
+    )
     bounded = replace(policy, individual="person", attributes=(Identifier("person"), *policy.attributes))
     known = PresenceBound(0.3, "sha256:" + "1" * 64, 20_000)
     words = "of 20,000 people at most 0.3 of those who fit a class are in it"
