@@ -216,6 +216,7 @@ class ApacheKafka:
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             fetch_max_wait_ms=50,
+            metadata_max_age_ms=2_000,  # aiokafka asks a former leader for the first offset again and again
         )
         try:
             await consumer.start()
