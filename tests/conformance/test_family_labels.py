@@ -21,11 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from stream_anon import anonymize_frame
 from stream_anon.files.incoming import Incoming
 from stream_anon.formats.json import json_codec
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.formats.json.scanner.odd_values import FoundValues
 from stream_anon.formats.json.scanner.tables import TABLE, UNKNOWN, scan_tables
 from stream_anon.formats.tables.arrow.frames import batches_of
 from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
@@ -223,6 +225,24 @@ def test_every_format_leaves_labels(name: str, policy: Policy) -> None:
     assert labels_in(batch) == wanted
     shown = [record["x"] for record in map(form.read, codec.encode(release_of(policy, batch, 1)))]
     assert set(shown) <= {*LABELS, REST}
+
+
+@pytest.mark.parametrize("left", [-(10**9), 10**9])
+def test_a_missing_value_takes_no_room_whatever_is_left_in_memory_of_its_place(
+    left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = FoundValues.__init__
+
+    def after_others(found: FoundValues, room: NDArray[np.uint8], fields: int, n: int) -> None:
+        made(found, room, fields, n)
+        found.starts[:], found.stops[:] = 0, left
+
+    monkeypatch.setattr(FoundValues, "__init__", after_others)
+    values = ["flu", None, "flu"]
+    texts: list[bytes | None] = [json.dumps({"id": "p", "y": 20, "x": value}).encode() for value in values]
+    texts.append(b'{"id":"p","y":20}')
+    batch = JsonCodec(EXACT).decode(texts, 0, np.arange(len(texts)))
+    assert [row[0] for row in batch.payload] == [*values, None]
 
 
 @pytest.mark.parametrize("name", FORMATS)

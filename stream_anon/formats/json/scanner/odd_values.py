@@ -57,6 +57,11 @@ class FoundValues:
         """Return the forms, starts and stops of one field."""
         return self.forms[field], self.starts[field], self.stops[field]
 
+    def lengths(self, field: int) -> NDArray[np.int64]:
+        """Return how many bytes the odd values of a field have, int64[n]; 0 for all else: it may have no place."""
+        forms, starts, stops = self.of(field)
+        return np.where(forms == ODD, stops - starts, 0)
+
     def look_closer(self, field: int) -> NDArray[np.bool_]:
         """Make the strings of a field odd values; return bool[n], where its value is a text."""
         own = self.forms[field]

@@ -180,7 +180,7 @@ class Scanner:
         first, last = len(self._quasi), len(self._quasi) + len(self._passing)
         text = found.final()
         # The text of a family stands in `text` once and is copied for each of its records.
-        shown = sum(int((found.stops[i] - found.starts[i])[found.plain].sum()) for i in self._families)
+        shown = sum(int(found.lengths(i)[found.plain].sum()) for i in self._families)
         room = np.empty(len(text) + shown + _NULL * ends.size + len(PADDING), np.uint8)
         own = (found.forms[first:last], found.starts[first:last], found.stops[first:last])
         filled = fields.copy_passing(padded_words(text), *own, found.plain, padded_words(room), ends)
