@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import log, sqrt
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ from benchmarks.adult import DATA, adult_policy
 from benchmarks.following import Reader
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table
+from stream_anon.attacks.success import success
 from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder
@@ -75,7 +76,6 @@ SHARES = {
 }
 """What is told of people, and its heading."""
 MOST_DEALT = 100  # values; of more, few windows have all values of a family
-_Z = 1.96
 
 
 @dataclass(frozen=True)
@@ -270,6 +270,7 @@ def figures(name: str, least: int, policy: Policy, world: World) -> Iterator[dic
         for one in own:
             text = max(one.left or (), key=lambda value: one.likely[value] + log(published[value]))
             right += max(of_label.get(text, (text,)), key=people.__getitem__) == one.truth
+        share = success(right, len(own))
         yield {
             "policy": name,
             "loss": round(loss, 4),
@@ -277,19 +278,11 @@ def figures(name: str, least: int, policy: Policy, world: World) -> Iterator[dic
             "people": len(own),
             "fewer": round(sum(len(values) < least for values in left) / len(own), 4),
             "one": round(sum(len(values) == 1 for values in left) / len(own), 4),
-            "right": round(right / len(own), 4),
-            "interval": [round(end, 4) for end in _interval(right, len(own))],
+            "right": round(share.value, 4),
+            "interval": [round(share.low, 4), round(share.high, 4)],
             "chance": round(sum(one.truth == most_frequent for one in own) / len(own), 4),
             **reader.shares([one.person for one in own]),
         }
-
-
-def _interval(right: int, of: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share."""
-    share = right / of
-    middle = (share + _Z**2 / (2 * of)) / (1 + _Z**2 / of)
-    half = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2)) / (1 + _Z**2 / of)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from math import inf
 
 from stream_anon.errors import InputError, SettingsError
@@ -14,7 +14,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.domains.families import Family, ShownAs, folded
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.propose.yaml_lines import scalar
-from stream_anon.operations.whole_families import FamilyLosses, deal_whole, improved
+from stream_anon.operations.whole_families import FamilyLosses, cut_by, deal_whole, improved
 
 _ADVICE = ", and those that the policy has must not grow: who appears only then would have the new value"
 
@@ -116,11 +116,7 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
         ]
         guessed = [number for number, _ in best]
         came.append([before for _, before in best])
-    ends, more = [len(values)], extra
-    for family in range(count - 1, -1, -1):
-        more = came[family][more]
-        ends.append(family * least + more)
-    return [tuple(values[first:last]) for first, last in pairwise(reversed(ends))]
+    return cut_by(values, came, least)
 
 
 def families_of(

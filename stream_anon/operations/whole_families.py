@@ -128,8 +128,22 @@ def deal_whole(people: Mapping[str | None, int], least: int, k: int) -> list[Fam
         best = [min(ways(family, after, losses)) for after in range(extra + 1)]
         losses = [loss for loss, _ in best]
         came.append([before for _, before in best])
-    ends, more = [len(values)], extra
-    for family in range(count - 1, -1, -1):
+    return cut_by(values, came, least)
+
+
+def cut_by(values: Sequence[str | None], came: Sequence[Sequence[int]], least: int) -> list[Family]:
+    """Return the families that the best way through a search cuts values into.
+
+    Parameters
+    ----------
+    values
+        In order; those of a family follow each other.
+    came
+        By family, and by how many values more than `least` each the families up to it have: how many more those
+        before it have, where that is best.
+    """
+    ends, more = [len(values)], len(values) - least * len(came)
+    for family in range(len(came) - 1, -1, -1):
         more = came[family][more]
         ends.append(family * least + more)
     return [tuple(values[first:last]) for first, last in pairwise(reversed(ends))]

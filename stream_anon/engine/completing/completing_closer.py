@@ -9,13 +9,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.chosen_classes import renumbered
 from stream_anon.engine.closing import TooLarge
 from stream_anon.engine.completing.completion import ShortClasses
+from stream_anon.engine.completing.counterfeits import (
+    NOBODY,
+    suppressed_of_people,
+    with_counterfeits,
+    without_broken,
+)
 from stream_anon.engine.recoding_closer import RecodingCloser
 from stream_anon.engine.window import SealedWindow, missing_counts
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.payload import joined, taken
@@ -29,8 +33,6 @@ from stream_anon.privacy.completed.people_check import (
 )
 from stream_anon.privacy.gcp import gcp
 from stream_anon.recoding.recoders.recoder import Holder
-
-_NOBODY = -1  # the offset of a counterfeit, which has none
 
 
 class CompletingCloser(RecodingCloser):
@@ -86,22 +88,10 @@ class CompletingCloser(RecodingCloser):
         made = classes.drawn(chosen, self._k, draws)
         clusters = np.where(np.isin(short, chosen), all_clusters, clusters).astype(np.int32)
         codes, payload = columns.codes[:, made.like], taken(window.payload, made.donors)
-        first = int(columns.individuals.max(initial=-1)) + 1
-        nobody = np.arange(first, first + len(made.like), dtype=np.int32)
-        extended = Columns(
-            np.concatenate([columns.codes, codes], axis=1),
-            np.concatenate([columns.individuals, nobody]),
-            np.concatenate([columns.sensitive, columns.sensitive[:, made.donors]], axis=1),
-            columns.sets,
+        whole = with_counterfeits(
+            window, codes, columns.sensitive[:, made.donors], joined([window.payload, payload])
         )
-        whole = replace(
-            window,
-            columns=extended,
-            payload=joined([window.payload, payload]),
-            stretches=np.concatenate([window.stretches, np.zeros(len(nobody), np.int32)]),
-            offsets=np.concatenate([window.offsets, np.full(len(nobody), _NOBODY, np.int64)]),
-            missing=window.missing + missing_counts(self._policy, codes, payload),
-        )
+        whole = replace(whole, missing=window.missing + missing_counts(self._policy, codes, payload))
         return whole, np.concatenate([clusters, clusters[made.like]])
 
     def _assemble(
@@ -113,15 +103,11 @@ class CompletingCloser(RecodingCloser):
     ) -> Release:
         """Return a release whose counts of people, and of what is suppressed, are without counterfeits."""
         release = super()._assemble(window, clusters, reasons, shuffle)
-        real = window.offsets != _NOBODY
-        people = np.where(real, window.columns.individuals, _NOBODY).astype(np.int64)
+        real = window.offsets != NOBODY
+        people = np.where(real, window.columns.individuals, NOBODY).astype(np.int64)
         release, counts = self._recounted(release, people, window.columns.sensitive)
         published = release.class_of_row >= 0
-        suppressed = {name: reasons.get(name, 0) for name in (Suppression.SHORTFALL, Suppression.UNPLACED)}
-        whole = Suppression.MAX_SUPPRESSED if Suppression.MAX_SUPPRESSED in reasons else Suppression.GATE
-        suppressed[whole] = int((real & ~published).sum()) - sum(suppressed.values())
-        suppressed[Suppression.OVER_LIMIT] = window.over_limit
-        suppressed = {reason: count for reason, count in suppressed.items() if count}
+        suppressed = suppressed_of_people(real & ~published, reasons, window.over_limit)
         classes = replace(release.classes, individuals=counts.individuals)
         least_people = int(counts.individuals.min()) if len(classes) else None
         return replace(
@@ -152,12 +138,4 @@ class CompletingCloser(RecodingCloser):
             broken = broken_completions(counts, self._k, self._least, self._most)
             if not broken.any():
                 return release, counts
-            kept = np.flatnonzero(~broken)
-            class_of_row = renumbered(release.class_of_row, kept, len(broken))
-            release = replace(
-                release,
-                classes=release.classes.take(kept),
-                class_of_row=class_of_row,
-                order=release.order[class_of_row[release.order] >= 0],
-                gate_violations=release.gate_violations + int(broken.sum()),
-            )
+            release = without_broken(release, broken)

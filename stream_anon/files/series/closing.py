@@ -8,11 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.chosen_classes import renumbered
 from stream_anon.engine.closing import Closer, TooLarge, all_fit
+from stream_anon.engine.completing.counterfeits import (
+    NOBODY,
+    suppressed_of_people,
+    with_counterfeits,
+    without_broken,
+)
 from stream_anon.engine.window import SealedWindow
 from stream_anon.files.series.state import SeriesState
-from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.output.stated_returns import StatedSeries
 from stream_anon.microdata.policy import Policy
@@ -157,28 +161,18 @@ class SeriesCloser(Closer):
         of_window[values[present]] = columns.sensitive[0, present]
         foreign = np.flatnonzero(of_window < 0)
         of_window[foreign] = int(columns.sensitive.max(initial=-1)) + 1 + np.arange(len(foreign))
-        first = int(columns.individuals.max(initial=-1)) + 1
-        codes = columns.codes[:, found.like]
         every = np.concatenate([values, found.values])
-        nobody = np.arange(first, first + made, dtype=np.int32)
-        extended = Columns(
-            np.concatenate([columns.codes, codes], axis=1),
-            np.concatenate([columns.individuals, nobody]),
-            np.concatenate([columns.sensitive, of_window[found.values].astype(np.int32)[None]], axis=1),
-            columns.sets,
-        )
         self._table = _Table(
             every,
             [*found.signatures, *found.made_for],
             [*known, *[None] * made],
-            np.concatenate([columns.individuals.astype(np.int64), np.full(made, -1, np.int64)]),
+            np.concatenate([columns.individuals.astype(np.int64), np.full(made, NOBODY, np.int64)]),
         )
-        whole = replace(
+        whole = with_counterfeits(
             window,
-            columns=extended,
-            payload=[(None if value < 0 else labels[value],) for value in every.tolist()],
-            stretches=np.concatenate([window.stretches, np.zeros(made, np.int32)]),
-            offsets=np.concatenate([window.offsets, np.full(made, -1, np.int64)]),
+            columns.codes[:, found.like],
+            of_window[found.values].astype(np.int32)[None],
+            [(None if value < 0 else labels[value],) for value in every.tolist()],
         )
         return whole, np.concatenate([found.group_of_row, found.groups]).astype(np.int32)
 
@@ -194,11 +188,7 @@ class SeriesCloser(Closer):
         real, classes = self._table.real, release.classes
         people = people_of_classes(self._table.classed(release.class_of_row), len(classes))
         published = release.class_of_row >= 0
-        suppressed = {Suppression.UNPLACED: reasons.get(Suppression.UNPLACED, 0)}
-        whole = Suppression.MAX_SUPPRESSED if Suppression.MAX_SUPPRESSED in reasons else Suppression.GATE
-        suppressed[whole] = int((real & ~published).sum()) - suppressed[Suppression.UNPLACED]
-        suppressed[Suppression.OVER_LIMIT] = window.over_limit
-        suppressed = {reason: count for reason, count in suppressed.items() if count}
+        suppressed = suppressed_of_people(real & ~published, reasons, window.over_limit)
         return replace(
             release,
             classes=replace(classes, individuals=people),
@@ -212,17 +202,7 @@ class SeriesCloser(Closer):
         """Return the release without the classes that are no classes of a series: a bug."""
         rows = self._table.classed(release.class_of_row)
         broken = broken_classes(rows, len(release.classes), self._criteria.k, self.least)
-        if not broken.any():
-            return release
-        kept = np.flatnonzero(~broken)
-        class_of_row = renumbered(release.class_of_row, kept, len(broken))
-        return replace(
-            release,
-            classes=release.classes.take(kept),
-            class_of_row=class_of_row,
-            order=release.order[class_of_row[release.order] >= 0],
-            gate_violations=release.gate_violations + int(broken.sum()),
-        )
+        return without_broken(release, broken) if broken.any() else release
 
 
 def _numbered(

@@ -46,9 +46,9 @@ def people_counts(rows: CompletedRows, classes: int) -> PeopleCounts:
     values = np.empty((len(rows.sensitive), classes), np.int64)
     for place, column in enumerate(rows.sensitive):
         shown = column[real] >= 0
-        values[place] = _different(own[shown], column[real][shown].astype(np.int64), classes)
+        values[place] = different(own[shown], column[real][shown].astype(np.int64), classes)
     records = np.bincount(rows.class_of_row[placed], minlength=classes).astype(np.int64)
-    return PeopleCounts(records, _different(own, rows.people[real], classes), values)
+    return PeopleCounts(records, different(own, rows.people[real], classes), values)
 
 
 def broken_completions(
@@ -75,7 +75,7 @@ def broken_completions(
     return broken
 
 
-def _different(classes: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def different(classes: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return how many different numbers stand beside each class; int64[count]."""
     pairs = np.unique(np.stack([classes, numbers]), axis=1)
     return np.bincount(pairs[0], minlength=count).astype(np.int64)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.privacy.completed.people_check import different
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeriesRows:
@@ -38,8 +40,7 @@ class SeriesRows:
 def people_of_classes(rows: SeriesRows, classes: int) -> NDArray[np.int64]:
     """Return how many people each class has; int64[classes]."""
     real = (rows.class_of_row >= 0) & (rows.people >= 0)
-    pairs = np.unique(np.stack([rows.class_of_row[real].astype(np.int64), rows.people[real]]), axis=1)
-    return np.bincount(pairs[0], minlength=classes).astype(np.int64)
+    return different(rows.class_of_row[real].astype(np.int64), rows.people[real], classes)
 
 
 def broken_classes(rows: SeriesRows, classes: int, k: int, m: int) -> NDArray[np.bool_]:
