@@ -144,7 +144,7 @@ class CertificateAudit:
             # Of a window on trust it is not known what was asked.
             wrong = self._values is not None and (whole > 0 or told is not UNSET)
         else:
-            judged = _judged(certificate)
+            judged = _judged(certificate) - self._completion.counterfeits(certificate)
             above = certificate.suppressed - whole > bound.of(judged)
             suppresses = self._policy.above_max_suppressed is AboveMost.SUPPRESS
             released = certificate.released > 0

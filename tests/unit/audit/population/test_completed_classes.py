@@ -86,6 +86,19 @@ def _allowed(certificate: dict[str, Any]) -> None:
     certificate["asked"]["counterfeits"] = 0.1
 
 
+def test_counterfeits_are_no_records_of_which_too_many_are_suppressed(tmp_path: Path) -> None:
+    """With them the share is just small enough, and without them it is not: the engine counts people's records."""
+    town = townspeople(2_000)
+    found = release(tmp_path, town).report
+    left_out = found.suppressed.total()
+    share = left_out / (len(town) + found.counterfeits / 2)
+    assert RecordBound(share).of(len(town)) < left_out <= RecordBound(share).of(len(town) + found.counterfeits)
+    asked = policy_with(max_suppressed=f"{share:.6%}")
+    done = release(tmp_path, town, asked)
+    assert done.certificate["above_max_suppressed"] is True
+    assert _kinds(done, lambda _: None, tmp_path) == set()
+
+
 def test_what_is_true_is_not_accused(done: CompletedFile, tmp_path: Path) -> None:
     assert _completed(done.certificate)
     assert not _kinds(done, lambda _: None, tmp_path)
