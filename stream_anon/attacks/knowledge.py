@@ -74,6 +74,22 @@ class HeldRelease:
         parts = [order[starts[number] : starts[number + 1]] for number in classes.tolist()]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
+    def showing(
+        self, records: NDArray[np.int64], names: Sequence[str], people: Known, row: int
+    ) -> NDArray[np.int64]:
+        """Return those of some records that show what one person has of some attributes."""
+        for name in names:
+            records = records[self.passed[name][records] == people.passed[name][row]]
+        return records
+
+    def fitting(
+        self, number: int, known: Known, places: Sequence[int], rows: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return those of some rows that a class stands for in some quasi-identifiers; O(n q)."""
+        for place in places:
+            rows = rows[self.boxes.cover(place, known.codes[place, rows], np.array([number]))[0]]
+        return rows
+
     def nearest(self, codes: NDArray[np.int32], places: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield for each person how many attributes the nearest classes contradict at least, and these classes.
 

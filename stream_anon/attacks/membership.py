@@ -38,9 +38,7 @@ def _likeness(scene: AttackScene, people: Known) -> NDArray[np.float64]:
     for row, (wrong, classes) in enumerate(released.nearest(people.codes, range(len(people.codes)))):
         if wrong:
             continue
-        records = released.records_of(classes)
-        for name in names:
-            records = records[released.passed[name][records] == people.passed[name][row]]
+        records = released.showing(released.records_of(classes), names, people, row)
         found[row] = (1 / tuples[released.classes[records]]).sum()
     return found
 

@@ -45,9 +45,7 @@ def single_out(scene: AttackScene, attempts: int, draws: np.random.Generator) ->
 def _people(released: HeldRelease, known: Known, record: int, places: list[int], shown: list[str]) -> int:
     """Return how many people have what a record shows in some columns."""
     rows = np.arange(len(known))
-    number = np.array([released.classes[record]])
     for name in shown:
         rows = rows[known.passed[name][rows] == released.passed[name][record]]
-    for place in places:
-        rows = rows[released.boxes.cover(place, known.codes[place, rows], number)[0]]
+    rows = released.fitting(int(released.classes[record]), known, places, rows)
     return len(np.unique(known.people[rows]))

@@ -21,8 +21,6 @@ from stream_anon.operations.attack.attack_report import AttackReport, TimedFindi
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.ports import Clock
 
-TARGETS, GUESSES = 1_000, 1_000
-
 
 @dataclass(frozen=True, slots=True)
 class AttackRequest:
@@ -40,10 +38,10 @@ class AttackRequest:
         A risk from 0 to 1 that none may exceed; None for no such bound.
     """
 
-    targets: int = TARGETS
-    guesses: int = GUESSES
-    seed: int = 0
-    fail_above: float | None = None
+    targets: int
+    guesses: int
+    seed: int
+    fail_above: float | None
 
 
 def attack(
@@ -83,8 +81,8 @@ def attack(
     return AttackReport(
         released.source,
         len(scene.released),
-        len(np.unique(scene.inside.people)),
-        len(np.unique(scene.outside.people)),
+        inside.population.size,
+        outside.population.size,
         asked.seed,
         asked.fail_above,
         tuple(_timed(attacks, clock)),
