@@ -230,7 +230,7 @@ class Audit:
     def _is_new(self, timestamp: int | None) -> bool:
         """Return whether a policy document came within the stretch: before, there may have been no key."""
         sent = -inf if timestamp is None else timestamp / 1000
-        return self._stretch.batch is None and sent >= self._stretch.since
+        return self._stretch.holds(None, sent)
 
     def at_rest(self, horizon: Horizon | None = None) -> bool:
         """Return whether every window that was begun is complete, and all certificates join.

@@ -50,8 +50,8 @@ class AuditScope:
     since: float = -inf
     batch: str | None = None
 
-    def holds(self, batch: str, closed: float) -> bool:
-        """Return whether a window is judged."""
+    def holds(self, batch: str | None, closed: float) -> bool:
+        """Return whether a window is judged, or what belongs to none (None)."""
         return closed >= self.since and self.batch in (None, batch)
 
 

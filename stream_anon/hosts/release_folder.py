@@ -21,7 +21,7 @@ from stream_anon.files.job import FileJob
 from stream_anon.files.neighbours.ranges import JoinedRanges
 from stream_anon.formats.tables.arrow.installed import require_narwhals
 from stream_anon.formats.tables.format_names import check_typed_columns
-from stream_anon.formats.tables.new_files import write_whole
+from stream_anon.formats.tables.new_files import keep, write_whole
 from stream_anon.judging.refusing import OF_CALL, Judging, When, conditions_of
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy, require_policy
@@ -274,12 +274,3 @@ def move(made: Path, final: Path) -> None:
     except OSError:
         if not final.exists():
             raise
-
-
-def keep(path: Path) -> None:
-    """Wait until a file or a folder's entries are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 from stream_anon.conditions import Condition
 from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, in_words, looks_like
@@ -119,7 +120,7 @@ def policy_findings(policy: Policy) -> list[Finding]:
 
 def _disguised_labels(attribute: QuasiIdentifier) -> list[Finding]:
     """Return what is to be said of values in the policy that name people: whoever reads it knows them."""
-    found = looks_like(attribute, list(attribute.domain.labels() or ())[:MOST_LOOKED_AT])
+    found = looks_like(attribute, list(islice(attribute.domain.labels() or (), MOST_LOOKED_AT)))
     if found is None or not found.of_people:
         return []
     return [

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from stream_anon.conditions import Condition
-from stream_anon.judging.findings import Finding, Severity, warning
+from stream_anon.judging.findings import Finding, Severity, policy_findings, warning
 from stream_anon.judging.refusing import Advice, refusal
 from stream_anon.microdata.output.statement import DAY, Statement, end_of
+from stream_anon.microdata.policy import Policy
 
 SOON = 30 * DAY  # seconds before a day of the statement at which warnings begin
 _UNTIL, _REVIEW = "release.valid_until", "release.review_by"
@@ -17,6 +18,11 @@ _ADVICE = Advice(
     "To release all the same, accept {names} (--accept-risk, kafka.accept_risks or accept_risks); every "
     "certificate will name it",
 )
+
+
+def standing_findings(policy: Policy, now: float) -> list[Finding]:
+    """Return what policy and time say, before any record is looked at; `now` is in seconds since the epoch."""
+    return [*policy_findings(policy), *validity_findings(policy.release, now)]
 
 
 def validity_findings(statement: Statement, now: float) -> list[Finding]:

@@ -199,6 +199,11 @@ class Sensitive(PassThrough):
         """Return whether a class that has one of a family's values must have all of them."""
         return bool(self.families) and self.shown_as is ShownAs.VALUE
 
+    @property
+    def least_family(self) -> int:
+        """Return how many values the smallest family has; of an attribute that has families."""
+        return min(map(len, self.families))
+
     @cached_property
     def label_of(self) -> dict[str | None, str | None]:
         """Return for each value of a family what is published of it, None for nothing; empty without families."""

@@ -462,7 +462,7 @@ class Policy:
                     "individuals of a class; for another criterion declare an item as a field of its own",
                 )
             if sensitive[name].keeps_whole:
-                self._check_whole(key, diversity, min(map(len, sensitive[name].families)))
+                self._check_whole(key, diversity, sensitive[name].least_family)
             elif sensitive[name].families and diversity.values > (families := len(sensitive[name].labels)):
                 counted = f"{families} families" if sensitive[name].rest is None else f"{families}, with the rest"
                 raise SettingsError(key, f"asks for {diversity.values} values in a class, and there are {counted}")
@@ -657,7 +657,7 @@ def _with_whole_families(
     for attribute in attributes:
         if not isinstance(attribute, Sensitive) or not attribute.keeps_whole:
             continue
-        least, own = min(map(len, attribute.families)), found.get(attribute.name)
+        least, own = attribute.least_family, found.get(attribute.name)
         if own is None:
             found[attribute.name] = Diversity(least)
         elif own.values < least:

@@ -11,7 +11,7 @@ from math import inf
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.domains.families import Family, ShownAs, folded
+from stream_anon.microdata.domains.families import Family, ShownAs, folded, missing_last
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.propose.yaml_lines import scalar
 from stream_anon.operations.whole_families import FamilyLosses, cut_by, deal_whole, improved
@@ -89,7 +89,7 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
     people
         How many people have each value; at least `least` values.
     """
-    values = sorted(people, key=lambda value: (-people[value], value is None, value or ""))
+    values = sorted(people, key=lambda value: (-people[value], missing_last(value)))
     count, extra = divmod(len(values), least)
     until = [0, *accumulate(people[value] for value in values)]
 

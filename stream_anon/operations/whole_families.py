@@ -18,7 +18,7 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.domains.families import Family, ShownAs
+from stream_anon.microdata.domains.families import Family, ShownAs, missing_last
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.sensitive_keys import criterion_keys
 
@@ -112,7 +112,7 @@ def deal_whole(people: Mapping[str | None, int], least: int, k: int) -> list[Fam
     k
         Least number of people of a class.
     """
-    values = sorted(people, key=lambda value: (-people[value], value is None, value or ""))
+    values = sorted(people, key=lambda value: (-people[value], missing_last(value)))
     count, extra = divmod(len(values), least)
 
     def ways(family: int, after: int, losses: Sequence[float]) -> Iterator[tuple[float, int]]:

@@ -21,12 +21,20 @@ class SignatureAudit:
     """
 
     def __init__(self, keys: PublicKeys | None, findings: CollectedViolations) -> None:
-        self.checks = keys is not None
         self._keys = keys
         self._findings = findings
         self._signers: dict[str, Signer] = {}
-        self.signed = 0
         self.unchecked = 0
+
+    @property
+    def checks(self) -> bool:
+        """Return whether signatures are checked."""
+        return self._keys is not None
+
+    @property
+    def signed(self) -> int:
+        """Return how many windows are signed by one of the keys."""
+        return sum(one.windows for one in self._signers.values())
 
     def signer(self, part: bytes, signature: bytes | None, batch: str | None) -> str | None:
         """Return the name of the key that signed a part; None, and a violation is noted, if none of them did.
@@ -61,7 +69,6 @@ class SignatureAudit:
         if signer is not None:
             one, known = Signer(signer, closed, closed, 1), self._signers.get(signer)
             self._signers[signer] = one if known is None else known.joined(one)
-            self.signed += 1
 
     @property
     def signers(self) -> tuple[Signer, ...]:

@@ -90,10 +90,10 @@ def file_job(
     most, judging = parse_most_rejected(max_rejected), Judging(conditions_of(accepted))
     settings = load_settings(config, {section: dict(values) for section, values in overrides.items()})
     policy = build_policy(settings, config)
-    job: FileJob | TwoTablesJob
     if names.series is not None:
-        job = _series_job(policy, names, names.series, most, standard, judging)
-        return replace(job, sign=_sign(settings, names))
+        series = _series_job(policy, names, names.series, most, standard, judging)
+        return replace(series, sign=_sign(settings, names))
+    job: FileJob | TwoTablesJob
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")

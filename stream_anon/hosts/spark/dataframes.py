@@ -17,7 +17,8 @@ from stream_anon.errors import InputError, Refused
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.neighbours.ranges import LineRanges
 from stream_anon.files.whole_table import takes_neighbours
-from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease, keep
+from stream_anon.formats.tables.new_files import keep
+from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.hosts.spark.columns import declared
 from stream_anon.hosts.spark.groups import GroupTask, part_name, release_groups
 from stream_anon.hosts.spark.ranges import joined_ranges

@@ -42,11 +42,12 @@ def label_of(family: Family) -> str:
 
 def in_order(families: Sequence[Family]) -> tuple[Family, ...]:
     """Return the same sets of values in the one order in which they are compared, missing ones last."""
-    own = [tuple(sorted(family, key=_after)) for family in families]
-    return tuple(sorted(own, key=lambda family: list(map(_after, family))))
+    own = [tuple(sorted(family, key=missing_last)) for family in families]
+    return tuple(sorted(own, key=lambda family: list(map(missing_last, family))))
 
 
-def _after(value: str | None) -> tuple[bool, str]:
+def missing_last(value: str | None) -> tuple[bool, str]:
+    """Return by what values are put in order, a missing one last."""
     return value is None, value or ""
 
 

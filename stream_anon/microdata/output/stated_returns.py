@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from stream_anon.microdata.bounds import MOST_RETURNS, ReturnBound
-from stream_anon.microdata.domains.families import Family, ShownAs
+from stream_anon.microdata.domains.families import Family, ShownAs, missing_last
 
 
 class AskedReturns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ class AskedFamilies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cls, families: Sequence[Family], rest: str | None = None, shown_as: ShownAs = ShownAs.FAMILY
     ) -> AskedFamilies:
         """Return what is said of families, of which there is one at least; the same for the same sets of values."""
-        ordered = [sorted(family, key=lambda value: (value is None, value or "")) for family in families]
+        ordered = [sorted(family, key=missing_last) for family in families]
         ordered.sort(key=msgspec.json.encode)
         digest = hashlib.sha256(msgspec.json.encode(ordered)).hexdigest()
         named = msgspec.UNSET if rest is None else rest

@@ -10,10 +10,10 @@ import unicodedata
 from dataclasses import dataclass, fields
 
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.domains.calendar.moments import DAY_SECONDS, EPOCH
 
 MOST_LETTERS = 1_000
-DAY = 86_400.0
-_EPOCH = dt.date(1970, 1, 1).toordinal()
+DAY = float(DAY_SECONDS)
 _JOINERS = "\u200c\u200d"  # invisible, and part of how Persian and Indian languages are written
 
 
@@ -73,7 +73,7 @@ class Statement:
 
 def end_of(day: dt.date) -> float:
     """Return the moment at which a day of UTC is over, in seconds since the epoch."""
-    return (day.toordinal() - _EPOCH + 1) * DAY
+    return (day.toordinal() - EPOCH.toordinal() + 1) * DAY
 
 
 def _is_plain(letter: str) -> bool:

@@ -11,6 +11,7 @@ from stream_anon.microdata.attributes import (
     Sensitive,
 )
 from stream_anon.microdata.domains.domain import Form, Schema
+from stream_anon.microdata.domains.families import missing_last
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.typed import ENDS, IntervalForm
@@ -71,7 +72,7 @@ def _member(member: Member) -> Schema:
             items = {"type": kind}
             return {"description": words, "type": ["array", "null"], "items": items, "maxItems": MOST_ITEMS}
         if isinstance(attribute, Sensitive) and attribute.families:
-            shown = sorted(attribute.labels, key=lambda text: (text is None, text or ""))
+            shown = sorted(attribute.labels, key=missing_last)
             return {"description": words, "enum": shown}
         return {"description": words, "type": [kind, "null"]}
     raise TypeError("only published attributes have a schema")

@@ -19,11 +19,11 @@ from stream_anon.formats.codecs import check_formats, codec_of
 from stream_anon.formats.tables.format_names import STANDARD, Format
 from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.formats.tables.undeclared_samples import first_texts
-from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, sampled_by, study_table
-from stream_anon.judging.validity import validity_findings
+from stream_anon.judging.validity import standing_findings
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.attribute_facts import AttributeFacts, attribute_facts
 from stream_anon.operations.starting.conditions import Sampled, look_at_deployment, look_at_sample
@@ -114,8 +114,8 @@ async def examine_deployment(config: Path, accepted: tuple[Condition, ...] = ())
         sampled = await look_at_sample(connection, deployment.inputs, policy, kafka)
     except RegistryError as error:  # all else can be told without it
         sampled = Sampled(None, (Finding(Severity.WARNS, "kafka.registry", f"no record was sampled: {error}"),))
-    validity = validity_findings(policy.release, SystemClock().wall())
-    findings = [*deployment.findings, *policy_findings(policy), *validity, *sampled.findings]
+    standing = standing_findings(policy, SystemClock().wall())
+    findings = [*deployment.findings, *standing, *sampled.findings]
     findings += await output_findings(policy, formats_of(kafka))
     absent = {each.place for each in deployment.findings if each.condition is Condition.MISSING_TOPIC}
     if kafka.certificates not in absent:
@@ -157,8 +157,8 @@ def examine_file(
     texts = first_texts(name, sampled_by(policy))
     with closing(open_reader(name, policy, codec_of(policy).decode, standard)) as reader:
         found = study_table(policy, reader, texts)
-    validity = validity_findings(policy.release, SystemClock().wall())
-    findings = weighed([*policy_findings(policy), *validity, *sample_findings(policy, found)], accepted)
+    standing = standing_findings(policy, SystemClock().wall())
+    findings = weighed([*standing, *sample_findings(policy, found)], accepted)
     source = "standard input" if name == STANDARD else name
     return CheckReport(policy, source, attribute_facts(policy), (), findings, found, complete=True)
 

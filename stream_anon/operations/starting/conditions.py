@@ -19,11 +19,11 @@ from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSe
 from stream_anon.conditions import Condition
 from stream_anon.errors import CertificateError, TopicError
 from stream_anon.formats.codecs import topic_codec
-from stream_anon.judging.findings import Finding, Severity, policy_findings
+from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.refusing import OF_RUN, refusal, weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, study
-from stream_anon.judging.validity import validity_findings
+from stream_anon.judging.validity import standing_findings
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
@@ -160,8 +160,7 @@ async def raise_if_forbidden(
         If no broker answers.
     """
     deployment = await look_at_deployment(connection, topics, kafka, policy)
-    validity = validity_findings(policy.release, SystemClock().wall())
-    findings = [*deployment.findings, *policy_findings(policy), *validity]
+    findings = [*deployment.findings, *standing_findings(policy, SystemClock().wall())]
     _raise_for(findings, kafka.accept_risks)
     if await _judged_before(certificates, policy, kafka):
         return None

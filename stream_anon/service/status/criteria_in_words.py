@@ -15,7 +15,7 @@ def in_words(policy: Policy) -> tuple[str, ...]:
     for name, diversity in policy.diversity.items():
         asked += [f"{name}: {words}" for words in diversity.in_words]
     asked += [
-        f"{attribute.name}: families of {min(map(len, attribute.families))} values or more"
+        f"{attribute.name}: families of {attribute.least_family} values or more"
         + ("" if attribute.rest is None else f", any other value as {attribute.rest}")
         + (", each whole in a class" if attribute.keeps_whole else "")
         for attribute in policy.passed

@@ -207,5 +207,5 @@ def started(settings: Settings, policy: Policy, beside: Beside | None = None) ->
         revision=policy.revision,
         shields=policy.shields,
         target_loss=policy.window.target_loss,
-        release_ends=None if beside else policy.release.ends,
+        release_ends=policy.release.ends,
     )
