@@ -115,7 +115,7 @@ class Closer:
             nowhere = np.full(window.records, SUPPRESSED, np.int32)
             return window, self._assemble(window, nowhere, {Suppression.SHORTFALL: window.records}, shuffle)
         # 1. Partition. The answer is not believed, and which of several equal rows stands where was drawn before.
-        clusters = self._partitioned(window, shuffle)
+        window, clusters = self._formed(window, shuffle)
         high = int((clusters == TOO_HIGH).sum())
         unplaced = int((clusters < 0).sum()) - high
         reasons = {Suppression.UNPLACED: unplaced, Suppression.MAX_LEVEL: high}
@@ -141,6 +141,10 @@ class Closer:
         if fallen:
             reasons[Suppression.UNPLACED] = reasons.get(Suppression.UNPLACED, 0) + fallen
         return replace(release, suppressed=reasons, gate_violations=before.gate_violations)
+
+    def _formed(self, window: SealedWindow, draws: np.random.Generator) -> tuple[SealedWindow, NDArray[np.int32]]:
+        """Return the window, with what is published beside its rows, and the cluster of each row."""
+        return window, self._partitioned(window, draws)
 
     def _partitioned(self, window: SealedWindow, draws: np.random.Generator) -> NDArray[np.int32]:
         """Return the cluster of each row."""

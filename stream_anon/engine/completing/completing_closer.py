@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.closing import TooLarge
 from stream_anon.engine.completing.completion import ShortClasses
 from stream_anon.engine.completing.counterfeits import (
     NOBODY,
@@ -63,21 +62,9 @@ class CompletingCloser(RecodingCloser):
         self._most, self._k = policy.counterfeits, policy.k
         self._least = self._criteria.distinct_l.astype(np.int64)
 
-    def _release(
-        self, window: SealedWindow, shuffle: np.random.Generator, too_large: TooLarge
-    ) -> tuple[SealedWindow, Release]:
-        """Return the window with its counterfeits, and its release; no record of a file is too large."""
-        if not self._criteria.in_reach(window.individuals, window.values):
-            return super()._release(window, shuffle, too_large)
-        clusters = self._partitioned(window, shuffle)
-        whole, clusters = self._completed(window, clusters, shuffle)
-        unplaced = int((clusters < 0).sum())
-        return whole, self._assemble(whole, clusters, {Suppression.UNPLACED: unplaced}, shuffle)
-
-    def _completed(
-        self, window: SealedWindow, clusters: NDArray[np.int32], draws: np.random.Generator
-    ) -> tuple[SealedWindow, NDArray[np.int32]]:
+    def _formed(self, window: SealedWindow, draws: np.random.Generator) -> tuple[SealedWindow, NDArray[np.int32]]:
         """Return the window with the counterfeits behind its rows, and the cluster of each."""
+        clusters = self._partitioned(window, draws)
         columns, released = window.columns, clusters >= 0
         all_clusters = np.where(released, clusters, self._short).astype(np.int32)
         class_of_row, generalized = self._published(all_clusters)
