@@ -144,8 +144,7 @@ def anonymize_frame(
     names = [attribute.name for attribute in policy.attributes]
     if rejects == "raise":
         _refuse(told, names, batches)
-    shields = tuple(shield.attributes for shield in policy.shields)
-    report = FileReport(policy.maker, tuple(names), shields, policy.release.told)
+    report = FileReport.of(policy)
     anonymization = anonymization_of(
         policy, accept_risks=conditions_of(accept_risks), key=key, by_arrival=by_arrival
     )

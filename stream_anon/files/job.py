@@ -140,8 +140,7 @@ class FileJob:
         policy = as_written(self.policy, form)
         codec = codec_of(policy)
         names = tuple(attribute.name for attribute in policy.attributes)
-        shields = tuple(shield.attributes for shield in policy.shields)
-        report = FileReport(policy.maker, names, shields, policy.release.told)
+        report = FileReport.of(policy)
         with ExitStack() as files:
             source = self.source
             if isinstance(source, str):

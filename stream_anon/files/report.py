@@ -9,6 +9,7 @@ from typing import Any
 
 from stream_anon.files.anonymizing import CertifiedRelease
 from stream_anon.files.rejects import Fault, faults_of
+from stream_anon.microdata.policy import Policy
 
 
 @dataclass
@@ -32,7 +33,7 @@ class FileReport:
     refusal
         Why nothing was written: what forbids it, or how a method's answer falls short; empty where neither is so.
     counterfeits
-        How many of the released records are nobody's: only in a series of releases.
+        How many of the released records are nobody's: in a series of releases, or where they complete classes.
     written
         Whether the output stands under its name: not if too many records were rejected.
     """
@@ -60,6 +61,13 @@ class FileReport:
     seconds: float = 0.0
     _loss: float = 0.0
     _counted: int = 0
+
+    @classmethod
+    def of(cls, policy: Policy) -> FileReport:
+        """Return the report of a policy's release before anything has happened."""
+        names = tuple(attribute.name for attribute in policy.attributes)
+        shields = tuple(shield.attributes for shield in policy.shields)
+        return cls(policy.maker, names, shields, policy.release.told)
 
     def add(self, certified: CertifiedRelease) -> None:
         """Count a window."""

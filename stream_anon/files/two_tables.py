@@ -132,7 +132,7 @@ class TwoTablesJob:
     def _run(self, progress: Progress) -> FileReport:
         raise_if_expired(self.policy.release, SystemClock().wall(), self.accept_risks)
         names = tuple(attribute.name for attribute in self.policy.attributes)
-        report = FileReport(self.policy.maker, names, release=self.policy.release.told)
+        report = FileReport.of(self.policy)
         with ExitStack() as files:
             codec = codec_of(self.policy)
             reader = files.enter_context(
