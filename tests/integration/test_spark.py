@@ -64,6 +64,9 @@ def spark() -> Iterator[Any]:
         session.stop()
 
 
+_OLDEST = 1_700_000_000
+
+
 class Query:
     """A streaming query over files of people, one a micro-batch."""
 
@@ -78,7 +81,13 @@ class Query:
             write_json_lines(path, people(count, number))
 
     def run(self, then: Callable[[StoredRelease, int], object] = lambda *_: None, checkpoint: str = "one") -> None:
-        """Run until the input ends; `then` sees each release."""
+        """Run until the input ends; `then` sees each release.
+
+        Spark takes the oldest file first, and one with another time is another file to it. Files that are written
+        at once may have the same time, so each gets one of its own.
+        """
+        for number, path in enumerate(self.files):
+            os.utime(path, (_OLDEST + number, _OLDEST + number))
         release = spark_host.released_batches(self.policy, self.released)
         stream = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(self.source))
         writer = stream.writeStream.foreachBatch(lambda frame, batch: then(release(frame, batch), batch))
@@ -338,12 +347,10 @@ def test_a_query_whose_first_micro_batch_a_condition_forbids_ends_and_shows_noth
 ) -> None:
     query = Query(spark, tmp_path)
     write_json_lines(query.files[0], [{**one, "visits": place} for place, one in enumerate(people(300))])
-    os.utime(query.files[0], (1_700_000_000, 1_700_000_000))  # Spark takes the oldest file first
     with pytest.raises(Exception, match="rare-values"):
         query.run()
     assert query.stored == []
     write_json_lines(query.files[0], people(300))
-    os.utime(query.files[0], (1_700_000_000, 1_700_000_000))  # or it is another file to Spark
     write_json_lines(query.files[1], [{**one, "visits": place} for place, one in enumerate(people(200, 1))])
     query.run(checkpoint="one")
     assert query.stored == ["batch=00000000", "batch=00000001"]  # a later one does not stop it
