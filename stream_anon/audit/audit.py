@@ -18,7 +18,7 @@ from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.digests.comparing import DigestMeans, Recount, Uncompared
 from stream_anon.audit.formats.series import MOST, DecodedSeries, Series, in_series
 from stream_anon.audit.input_ranges import Ranges
-from stream_anon.audit.judges import Judge, Judges
+from stream_anon.audit.judges import Judge, JudgedCertificate, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.released_records import Decoded
 from stream_anon.audit.scope import CHECKED, SIGNED, TRUSTED, UNCHECKED, AuditScope, Horizon, Removed
@@ -38,6 +38,7 @@ UNCOUNTED = "how many of the people who fit a class are in it, in {:,} windows w
 _MOST_HELD = 200_000  # records whose policy is not known yet; further ones are read under the given policy
 
 TopicTest = Callable[[str], bool]
+Observer = Callable[[JudgedCertificate], None]
 
 
 class _ReadPart(NamedTuple):
@@ -68,6 +69,8 @@ class Audit:
         What contents are compared with digests by, besides the key of the policy.
     public_keys
         Those that certificates may be signed by; None where signatures are not checked.
+    observer
+        Told of each window that is judged.
     """
 
     def __init__(
@@ -79,8 +82,10 @@ class Audit:
         stretch: AuditScope | None = None,
         digests: DigestMeans | None = None,
         public_keys: PublicKeys | None = None,
+        observer: Observer | None = None,
     ) -> None:
         digests = digests or DigestMeans()
+        self._observer = observer
         self._findings = CollectedViolations()
         self._signatures = SignatureAudit(public_keys, self._findings)
         self._judges = Judges(policy, self._findings, promises, digests.keys)
@@ -361,7 +366,9 @@ class Audit:
         batch = certificate.batch
         del self._undecided[batch]
         self._check_topics(certificate)
-        judge.certificates.check(certificate)
+        counted = judge.certificates.check(certificate)
+        if self._observer is not None:
+            self._observer(JudgedCertificate(certificate, judge, counted))
         self._uncounted += judge.certificates.uncounted(certificate)
         self._periods.add(certificate, judge)
         self._seen["windows"] += 1
@@ -443,6 +450,7 @@ def audit_in_order(  # noqa: PLR0913 - what files hold, and what the audit takes
     stretch: AuditScope | None = None,
     digests: DigestMeans | None = None,
     public_keys: PublicKeys | None = None,
+    observer: Observer | None = None,
 ) -> Verdict:
     """Return the verdict on files: the records of each certificate follow those of the one before.
 
@@ -459,10 +467,10 @@ def audit_in_order(  # noqa: PLR0913 - what files hold, and what the audit takes
         Released records; decoded ones, None for one that is no object, unless `series` says otherwise.
     series
         Makes a series of some of them.
-    reads, stretch, digests, public_keys
+    reads, stretch, digests, public_keys, observer
         See `Audit`.
     """
-    audit = Audit(policy, reads=reads, stretch=stretch, digests=digests, public_keys=public_keys)
+    audit = Audit(policy, reads=reads, stretch=stretch, digests=digests, public_keys=public_keys, observer=observer)
     waiting = iter(records)
     for part, signature in signed_parts(parts):
         read = audit.add_part(part, signature=signature)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isclose, isinf
+from typing import NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -26,6 +27,22 @@ _REJECTIONS = {reason.label for reason in Reason if not reason.is_ignored}
 _IGNORED = {reason.label for reason in Reason if reason.is_ignored}
 _ABSENT = object()
 _CLOSE = 1e-9  # sums of floats in another order differ by less
+
+
+class Counted(NamedTuple):
+    """What an audit counted of a certificate again, besides what is wrong with it.
+
+    Parameters
+    ----------
+    losses
+        NCP of the published values, by quasi-identifier, added up over the released records of people; None where
+        domains are not known or a value is illegal.
+    people
+        How many of the population fit each class; None without one.
+    """
+
+    losses: tuple[float, ...] | None
+    people: list[int] | None
 
 
 class CertificateAudit:
@@ -59,8 +76,8 @@ class CertificateAudit:
         self._shields = ShieldAudit(policy, exact=values is not None)
         self._published = {attribute.name for attribute in policy.published}
 
-    def check(self, certificate: Certificate) -> None:
-        """Check one certificate."""
+    def check(self, certificate: Certificate) -> Counted:
+        """Check one certificate, and return what was counted of it again."""
         self._check_criteria(certificate)
         self._check_sums(certificate)
         self._check_suppression(certificate)
@@ -68,12 +85,13 @@ class CertificateAudit:
         self._check_classes(certificate)
         for names in self._shields.untrue(certificate):
             self._findings.add(Kind.WRONG_ACHIEVED_SHIELD, certificate.batch, attribute=names)
-        crowded, untrue = self._presence.check(certificate)
+        people = self._presence.people(certificate)
+        crowded, untrue = self._presence.check(certificate, people)
         for number in crowded:
             self._findings.add(Kind.TOO_MANY_PRESENT, certificate.batch, number)
         if untrue:
             self._findings.add(Kind.WRONG_ACHIEVED_PRESENCE, certificate.batch)
-        self._check_loss(certificate)
+        return Counted(self._check_loss(certificate), people)
 
     def uncounted(self, certificate: Certificate) -> bool:
         """Return whether a window's classes were not counted in a population, since it is not at hand."""
@@ -159,7 +177,7 @@ class CertificateAudit:
         for name, count in certificate.missing.items():
             known = name in self._published or self._values is None
             classes = [one for one in certificate.classes if one.values.get(name, _ABSENT) is None]
-            without = sum(_real(certificate, one) for one in classes)
+            without = sum(real_records(certificate, one) for one in classes)
             if not known or not without <= count <= judged:
                 self._findings.add(Kind.WRONG_MISSING, certificate.batch, attribute=name if known else None)
 
@@ -184,15 +202,19 @@ class CertificateAudit:
             return one.individuals == one.records
         return one.individuals <= one.records
 
-    def _check_loss(self, certificate: Certificate) -> None:
-        """Compute NCP and GCP again from nothing but the published values."""
+    def _check_loss(self, certificate: Certificate) -> tuple[float, ...] | None:
+        """Compute NCP and GCP again from nothing but the published values; return the former, see `Counted`."""
         batch, total, sound = certificate.batch, float(certificate.suppressed), True
+        lost = [0.0] * len(self._attributes)
         for number, one in enumerate(certificate.classes):
-            mean = self._mean(batch, number, one)
-            if mean is None:
+            losses = self._losses(batch, number, one)
+            if losses is None:
                 sound = False
                 continue
-            total += mean * _real(certificate, one)
+            mean, records = sum(losses) / len(losses), real_records(certificate, one)
+            total += mean * records
+            for place, loss in enumerate(losses):
+                lost[place] += loss * records
             if not isclose(mean, one.ncp, rel_tol=_CLOSE, abs_tol=_CLOSE):
                 self._findings.add(Kind.WRONG_NCP, batch, number)
         judged, gcp = _judged(certificate), certificate.gcp
@@ -202,20 +224,21 @@ class CertificateAudit:
             wrong = sound and not isclose(total / judged, gcp, rel_tol=_CLOSE, abs_tol=_CLOSE)
         if wrong:
             self._findings.add(Kind.WRONG_GCP, batch)
+        return tuple(lost) if sound and self._values is not None else None
 
-    def _mean(self, batch: str, number: int, one: CertifiedClass) -> float | None:
-        """Return the mean NCP of a class's values; None if one of them is illegal."""
+    def _losses(self, batch: str, number: int, one: CertifiedClass) -> list[float] | None:
+        """Return the NCP of a class's values; None if one is illegal, their mean if domains are not known."""
         if self._values is None:
-            return one.ncp
+            return [one.ncp]
         losses = [self._values.ncp(place, one.values.get(a.name)) for place, a in enumerate(self._attributes)]
         for attribute, loss in zip(self._attributes, losses, strict=True):
             if loss is None:
                 self._findings.add(Kind.ILLEGAL_CLASS_VALUE, batch, number, attribute.name)
         known = [loss for loss in losses if loss is not None]
-        return sum(known) / len(known) if len(known) == len(losses) else None
+        return known if len(known) == len(losses) else None
 
 
-def _real(certificate: Certificate, one: CertifiedClass) -> int:
+def real_records(certificate: Certificate, one: CertifiedClass) -> int:
     """Return how many of a class's records are somebody's: in a release of a series each person has one."""
     return one.records if certificate.series is UNSET else one.individuals
 

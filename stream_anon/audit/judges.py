@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from stream_anon.audit.certificates import CertificateAudit
+from stream_anon.audit.certificates import CertificateAudit, Counted
 from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
@@ -72,6 +72,15 @@ class Judge:
         presence = PresenceAudit(policy, None if on_trust else population)
         self.records = WindowAudit(policy, values, findings, keys, presence)
         self.certificates = CertificateAudit(policy, values, findings, presence)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCertificate:
+    """A certificate as an audit reads it, whatever it found wrong with it; the records may still be to come."""
+
+    certificate: Certificate
+    judge: Judge
+    counted: Counted
 
 
 class _Discreet(CollectedViolations):

@@ -45,14 +45,19 @@ class AuditScope:
         Seconds since the epoch: windows that closed before are left out.
     batch
         The one window to be judged; how windows join is not checked then.
+    until
+        Seconds since the epoch: windows that closed then or later are left out too.
     """
 
     since: float = -inf
     batch: str | None = None
+    until: float = inf
 
     def holds(self, batch: str | None, closed: float) -> bool:
         """Return whether a window is judged, or what belongs to none (None)."""
-        return closed >= self.since and self.batch in (None, batch)
+        # On a day that does not exist none closed: such a certificate is judged, and found wrong.
+        late = self.until <= closed < inf
+        return closed >= self.since and not late and self.batch in (None, batch)
 
 
 @dataclass(slots=True)

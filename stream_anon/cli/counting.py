@@ -6,13 +6,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 
 @contextmanager
 def counting(what: str, total: int, console: Console) -> Iterator[Callable[[int], None]]:
     """Show a bar on a terminal while the block lasts; what it gives is told how many are done."""
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _shown(console, TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.update(task, completed=count)
+
+
+@contextmanager
+def counting_on(what: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many are done of nobody knows how many; what it gives is told how many more."""
+    with _shown(Console(stderr=True), SpinnerColumn(), TextColumn("{task.completed:,.0f} " + what)) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda count: bar.advance(task, count)
+
+
+def _shown(console: Console, *columns: ProgressColumn) -> Progress:
+    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts
@@ -28,7 +29,8 @@ class PresenceAudit:
     policy
         Whose presence is judged.
     population
-        Where it is at hand. Without it shares are compared with what the policy asks, and not counted.
+        Where it is at hand. Without it shares are compared with what the policy asks, and not counted. It may
+        serve a policy that asks for no share.
 
     Attributes
     ----------
@@ -40,7 +42,7 @@ class PresenceAudit:
         self._asked = policy.presence
         self._attributes = policy.quasi_identifiers
         self._population = policy.population
-        if self._asked is not None and population is not None and population.digest == self._asked.counted:
+        if population is not None and (self._asked is None or population.digest == self._asked.counted):
             self._population = population
         self.remembered: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
         self._most = 0 if self._population is None else MOST_REMEMBERED // max(1, len(self._population.counts))
@@ -56,18 +58,29 @@ class PresenceAudit:
             return False
         return individuals > Fraction(str(self._asked.most)) * self._people(self._population, values)
 
-    def check(self, certificate: Certificate) -> tuple[list[int], bool]:
-        """Return the numbers of its classes with too many individuals, and whether the share it says is untrue."""
-        if self._asked is None or self._population is None:
+    def people(self, certificate: Certificate) -> list[int] | None:
+        """Return how many people of the population fit each class; None if it is not at hand."""
+        if self._population is None:
+            return None
+        names = [attribute.name for attribute in self._attributes]
+        return [
+            self._people(self._population, [one.values.get(name) for name in names]) for one in certificate.classes
+        ]
+
+    def check(self, certificate: Certificate, people: list[int] | None) -> tuple[list[int], bool]:
+        """Return the numbers of its classes with too many individuals, and whether the share it says is untrue.
+
+        Parameters
+        ----------
+        people
+            What `people` returned of it.
+        """
+        if self._asked is None or people is None:
             return [], self._untrue(certificate, None)
-        most, names = Fraction(str(self._asked.most)), [attribute.name for attribute in self._attributes]
-        crowded, shares = [], [0.0]
-        for number, one in enumerate(certificate.classes):
-            people = self._people(self._population, [one.values.get(name) for name in names])
-            shares.append(one.individuals / people if people else 1.0)
-            if one.individuals > most * people:
-                crowded.append(number)
-        return crowded, self._untrue(certificate, max(shares))
+        most, counted = Fraction(str(self._asked.most)), list(zip(certificate.classes, people, strict=True))
+        crowded = [number for number, (one, fit) in enumerate(counted) if one.individuals > most * fit]
+        shares = (one.individuals / fit if fit else 1.0 for one, fit in counted)
+        return crowded, self._untrue(certificate, max(shares, default=0.0))
 
     def _untrue(self, certificate: Certificate, counted: float | None) -> bool:
         """Return whether the share that a certificate says was reached is not the largest of its classes.
@@ -102,6 +115,8 @@ class PresenceAudit:
                 found = np.zeros(len(codes), np.bool_)
             elif value == ROOT_LABEL and attribute.root_is_unknown:
                 found = codes == attribute.unknown_code
+            elif attribute.publication is PublishedForm.VALUES:
+                found = np.isin(codes, read)
             else:
                 found = (codes >= read[0]) & (codes <= read[-1])
             self.remembered[key] = found

@@ -11,13 +11,13 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.prometheus.audit_file import write_audit_file
 from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.verdict import Change, Verdict, Violation
+from stream_anon.cli.counting import counting_on
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.audit_report import as_json, asked_of, figures_of, iso
@@ -54,20 +54,11 @@ def audit_topic(config: Path, options: AuditOptions) -> int:
 
 def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
     clock = SystemClock()
-    since = -inf if options.since is None else auditing.since_of(options.since, clock.wall())
+    since = -inf if options.since is None else auditing.moment_of("--since", options.since, clock.wall())
     stretch, former = AuditScope(since, options.batch), frozenset(options.former)
     wanted = Wanted(stretch, former, options.overrides, options.keys, options.public_keys)
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.completed:,.0f} records and certificates read"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not Console(stderr=True).is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=None)
-        report = audit(replace(wanted, progress=lambda count: bar.advance(task, count)), clock)
+    with counting_on("records and certificates read") as progress:
+        report = audit(replace(wanted, progress=progress), clock)
     if options.metrics is not None:
         write_audit_file(options.metrics, figures_of(report))
     if options.as_json:

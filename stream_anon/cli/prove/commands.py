@@ -88,6 +88,74 @@ def audit_release(
     raise SettingsError("audit", f"give {missing} as well; files need --config, --output and --certificates")
 
 
+@app.command("report", rich_help_panel="Prove")
+def report_release(
+    config: Config,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Released records; without it the topics of the settings.")
+    ] = None,
+    certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Windows that closed from then on: a time, a day, or 7d ago."),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--to", metavar="TIME", help="Windows that closed before: a time, a day, or 1h ago."),
+    ] = None,
+    original: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A sample of the input: what the risk was before.")
+    ] = None,
+    attacks: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What stream-anon attack --json printed.")
+    ] = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How many people have which quasi-identifiers, as for privacy.presence."),
+    ] = None,
+    max_risk: Annotated[
+        float | None,
+        typer.Option(help="The risk that nobody may exceed; by default that of the policy.", min=0, max=1),
+    ] = None,
+    public_key: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Public keys of certificates, as for audit; may be given more than once."
+        ),
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write it as JSON.")] = None,
+    html_file: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page.")] = None,
+    pdf_file: Annotated[Path | None, typer.Option("--pdf", metavar="FILE", help="Write it as a PDF.")] = None,
+    sign_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Sign what is written: FILE.sig beside each file.")
+    ] = None,
+) -> None:
+    """State what was released in a period, what it risks, and what it does not promise, for who must sign.
+
+    It audits the period first. It ends with 1 if the audit finds something, or a risk is above the threshold.
+    """
+    from stream_anon.cli.prove.report import ReportOptions, write_report
+    from stream_anon.operations.report.reporting import ReportSubject
+
+    if (output is None) is not (certificates is None):
+        raise SettingsError("report", "files need both --output and --certificates")
+    subject = ReportSubject(config, output, certificates, original, attacks, population, max_risk)
+    keys = tuple(public_key or ())
+    options = ReportOptions(since, until, keys, json_file, html_file, pdf_file, sign_key)
+    raise typer.Exit(write_report(subject, options))
+
+
+@app.command("verify", rich_help_panel="Prove")
+def verify_signature(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with FILE.sig beside it, as report writes.")],
+    public_key: Annotated[list[Path], typer.Option(metavar="FILE", help="Public keys, PEM.")],
+) -> None:
+    """Say who has signed a file; end with 1 if nobody whose key is given."""
+    from stream_anon.cli.prove.report import verify_file
+
+    raise typer.Exit(verify_file(file, public_key))
+
+
 @app.command("signing-key", rich_help_panel="Prove")
 def print_public_key(
     file: Annotated[

@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
-from stream_anon.audit.audit import Audit, TopicTest, audit_in_order
+from stream_anon.audit.audit import Audit, Observer, TopicTest, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans
 from stream_anon.audit.digests.kept_lines import KeptLines
 from stream_anon.audit.scope import SLACK, AuditScope, Horizon
@@ -26,6 +26,7 @@ from stream_anon.formats.tables.format_names import Format, as_written, released
 from stream_anon.formats.tables.opening import open_records
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.population.presence import PopulationCounts
 from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
@@ -69,6 +70,10 @@ class Wanted:
         Files with public keys; without any, signatures are not checked.
     progress
         Called with how many records and certificate parts were read further.
+    observer
+        Told of each window that is judged.
+    population
+        How many people have which quasi-identifiers, where the policy names no such file. It is no criterion.
     """
 
     stretch: AuditScope = field(default_factory=AuditScope)
@@ -77,6 +82,8 @@ class Wanted:
     keys: Sequence[Path] = ()
     public_keys: Sequence[Path] = ()
     progress: Callable[[int], None] = lambda _: None
+    observer: Observer | None = None
+    population: PopulationCounts | None = None
 
     def digest_keys(self) -> list[DigestKey]:
         """Return the further keys. Raise SettingsError if a file holds none."""
@@ -122,8 +129,8 @@ class AuditReport:
     absent_key: Path | None = None
 
 
-def since_of(text: str, now: float) -> float:
-    """Return the seconds since the epoch that `--since` names: a time, a day, or how long ago (90m, 36h, 7d)."""
+def moment_of(option: str, text: str, now: float) -> float:
+    """Return the seconds since the epoch that an option names: a time, a day, or how long ago (90m, 36h, 7d)."""
     ago = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
     if ago:
         return now - int(ago[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[ago[2]]
@@ -131,7 +138,7 @@ def since_of(text: str, now: float) -> float:
         time = dt.datetime.fromisoformat(text)
     except ValueError:
         raise SettingsError(
-            "--since", "must be a time such as 2024-05-13T08:30:00Z, a day, or how long ago: 90m, 36h, 7d"
+            option, "must be a time such as 2024-05-13T08:30:00Z, a day, or how long ago: 90m, 36h, 7d"
         ) from None
     return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
 
@@ -158,7 +165,7 @@ def audit_files(
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(policy_path, wanted.overrides)
-    policy, absent = _policy_of(settings, policy_path)
+    policy, absent = _policy_of(settings, policy_path, wanted)
     policy = as_written(policy, released_format(output))
     with ExitStack() as stack:
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
@@ -173,6 +180,7 @@ def audit_files(
             stretch=wanted.stretch,
             digests=DigestMeans(wanted.digest_keys(), KeptLines(stack.enter_context(TemporaryLines()))),
             public_keys=wanted.signers(),
+            observer=wanted.observer,
         )
     return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()), absent)
 
@@ -192,18 +200,19 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     settings = load_settings(config, wanted.overrides)
-    kafka, (policy, absent) = kafka_of(settings), _policy_of(settings, config)
+    kafka, (policy, absent) = kafka_of(settings), _policy_of(settings, config, wanted)
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         verdict = asyncio.run(audit_committed(kafka, policy, wanted))
     return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()), absent)
 
 
-def _policy_of(settings: Settings, place: Path) -> tuple[Policy, Path | None]:
+def _policy_of(settings: Settings, place: Path, wanted: Wanted) -> tuple[Policy, Path | None]:
     """Return the policy of a settings file, and the file of the key of digests if the auditor does not have it."""
     named = settings.output.digest_key_file
     file = None if named is None else place.parent / named
     absent = None if file is None or file.exists() else file
-    return build_policy(settings, place, with_secrets=absent is None), absent
+    policy = build_policy(settings, place, with_secrets=absent is None)
+    return (policy if policy.population is not None else replace(policy, population=wanted.population)), absent
 
 
 async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:
@@ -212,7 +221,8 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
     reads, keys, signers = wanted.reads(kafka), wanted.digest_keys(), wanted.signers()
     with TemporaryLines() as spill:
         digests = DigestMeans(keys, KeptLines(spill))
-        audit = Audit(policy, reads=reads, stretch=wanted.stretch, digests=digests, public_keys=signers)
+        stretch, told = wanted.stretch, wanted.observer
+        audit = Audit(policy, reads=reads, stretch=stretch, digests=digests, public_keys=signers, observer=told)
         return await _read(audit, kafka, wanted)
 
 

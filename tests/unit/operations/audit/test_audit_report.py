@@ -15,7 +15,7 @@ from stream_anon.audit.digests.comparing import Uncompared
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
 from stream_anon.operations.audit.audit_report import as_json, name_of
-from stream_anon.operations.audit.auditing import audit_files, since_of
+from stream_anon.operations.audit.auditing import audit_files, moment_of
 from tests.support.data import ROOT
 from tests.unit.cli.run.test_anonymize import run
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
@@ -131,10 +131,10 @@ def test_a_report_says_what_was_asked(files: Files) -> None:
     ],
 )
 def test_since_is_a_time_a_day_or_how_long_ago(text: str, seconds: float) -> None:
-    assert since_of(text, NOW) == seconds
+    assert moment_of("--since", text, NOW) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "soon", "7", "-1h", "2024-02-30", "99999999d"])
 def test_since_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="--since"):
-        since_of(text, NOW)
+        moment_of("--since", text, NOW)

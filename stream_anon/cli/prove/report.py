@@ -1,0 +1,127 @@
+"""`stream-anon report`: write the evidence over a period, and print what it comes to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.audit.scope import AuditScope
+from stream_anon.cli.counting import counting_on
+from stream_anon.cli.figures import print_figures, print_remarks
+from stream_anon.errors import CertificateError, SettingsError
+from stream_anon.operations.audit.auditing import Wanted, moment_of
+from stream_anon.operations.audit.public_key_files import read_public_keys
+from stream_anon.operations.report.report_document import Findings, document_of
+from stream_anon.operations.report.report_page import report_page, report_pdf
+from stream_anon.operations.report.reporting import ReportSubject, report
+from stream_anon.operations.report.risks import AttackerRisk
+from stream_anon.operations.report.signed_files import signer_of, write_signed
+from stream_anon.privacy.signing.signing_key import SigningKey
+from stream_anon.rounding import exactly, in_percent
+from stream_anon.secret_files import read_key
+
+HEADINGS = ("attacker", "highest risk", "average", "people above the threshold")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """The period of a report, and where it is written."""
+
+    since: str | None = None
+    until: str | None = None
+    public_keys: tuple[Path, ...] = ()
+    json_file: Path | None = None
+    html_file: Path | None = None
+    pdf_file: Path | None = None
+    sign_key: Path | None = None
+
+
+def write_report(subject: ReportSubject, options: ReportOptions) -> int:
+    """Write a report; return 1 if the audit found something or a risk is above the threshold, else 0.
+
+    Raises
+    ------
+    SettingsError, BrokerError, InputError
+        If options, settings or files are wrong, or a file cannot be written.
+    """
+    clock = SystemClock()
+    now = clock.wall()
+    since = -inf if options.since is None else moment_of("--from", options.since, now)
+    until = inf if options.until is None else moment_of("--to", options.until, now)
+    if since >= until:
+        raise SettingsError("--to", "must be after --from")
+    key = None if options.sign_key is None else read_key(SigningKey, options.sign_key)
+    with counting_on("records and certificates read") as progress:
+        wanted = Wanted(AuditScope(since, until=until), public_keys=options.public_keys, progress=progress)
+        found = report(subject, wanted, clock)
+    document = document_of(found)
+    written = list(_written(document, options))
+    for path, content in written:
+        write_signed(path, content, None if key is None else key.sign)
+    _show(found, Console(highlight=False, markup=False), [path for path, _ in written])
+    return 0 if found.holds else 1
+
+
+def verify_file(path: Path, public_keys: Sequence[Path]) -> int:
+    """Print who has signed a file; return 1 if nobody whose key is given, else 0."""
+    try:
+        name = signer_of(path, read_public_keys(public_keys))
+    except CertificateError as error:
+        typer.echo(str(error), err=True)
+        return 1
+    typer.echo(f"{path}: signed by {name}")
+    return 0
+
+
+def _written(document: dict[str, Any], options: ReportOptions) -> Iterator[tuple[Path, bytes]]:
+    """Yield what is to be written, and where."""
+    if options.json_file is not None:
+        yield options.json_file, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    if options.html_file is None and options.pdf_file is None:
+        return
+    page = report_page(document)
+    if options.html_file is not None:
+        yield options.html_file, page.encode()
+    if options.pdf_file is not None:
+        yield options.pdf_file, report_pdf(page)
+
+
+def _show(found: Findings, console: Console, written: Sequence[Path]) -> None:
+    evidence, verdict = found.evidence, found.audit.verdict
+    records, sizes = evidence.records, evidence.sizes
+    period = f", {evidence.first} to {evidence.last}" if evidence.windows else ""
+    console.print(f"{found.audit.subject}: {evidence.windows:,} windows{period}")
+    console.print(
+        f"{records.taken_in:,} records in, {records.released:,} released, "
+        f"{records.suppressed.total():,} suppressed, {records.rejected.total():,} rejected; "
+        f"{sizes.classes:,} classes"
+    )
+    console.print()
+    rows = [(f"{when}: {one.attacker}", _cells(one, found.threshold)) for when, one in _risks(found)]
+    print_figures(console, HEADINGS, rows)
+    count = sum(verdict.kinds.values())
+    told = [
+        "no violation found" if verdict.clean else f"{count:,} violations: stream-anon audit lists them",
+        *([f"somebody's risk is above {exactly(found.threshold)}"] if found.threshold and found.too_high else []),
+        *(f"written: {path}" for path in written),
+    ]
+    print_remarks(console, told, end="")
+
+
+def _risks(found: Findings) -> Iterator[tuple[str, AttackerRisk]]:
+    for when, sizes in (("before", found.before), ("after", found.evidence.sizes)):
+        yield from ((when, one) for one in ([] if sizes is None else sizes.risks()))
+
+
+def _cells(one: AttackerRisk, bound: float | None) -> list[str]:
+    return ["-" if share is None else in_percent(share, bound=bound) for share in (one.highest, one.average)] + [
+        "-" if one.above is None else in_percent(one.above)
+    ]

@@ -1,0 +1,1 @@
+"""`stream-anon report`: the evidence over a period, for those who answer for a release."""

@@ -1,0 +1,243 @@
+"""The report as a JSON object; schemas/report.schema.json describes it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import inf, isinf
+from typing import Any
+
+from msgspec import to_builtins
+
+from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, Sensitive
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.operations.audit.audit_report import as_json, iso
+from stream_anon.operations.audit.auditing import AuditReport
+from stream_anon.operations.report.evidence import Evidence, Use
+from stream_anon.operations.report.frameworks import HEADINGS, questions
+from stream_anon.operations.report.residual_risks import residual_risks
+from stream_anon.operations.report.risks import ClassSizes
+from stream_anon.privacy.promises import asked_of
+from stream_anon.version import SOFTWARE
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """All that a report is made of.
+
+    Parameters
+    ----------
+    audit
+        Of the period.
+    evidence
+        What the certificates of the period say.
+    threshold
+        The risk that nobody may exceed, 0 to 1; None where nothing is asked of classes.
+    before
+        People by their exact quasi-identifiers in a sample of the input; None without one.
+    sample
+        Its name; empty without one.
+    attacks
+        What `stream-anon attack --json` printed; None without it.
+    """
+
+    audit: AuditReport
+    evidence: Evidence
+    threshold: float | None
+    before: ClassSizes | None = None
+    sample: str = ""
+    attacks: Mapping[str, Any] | None = None
+
+    @property
+    def too_high(self) -> bool:
+        """Return whether somebody's risk is above the threshold."""
+        smallest = self.evidence.sizes.smallest
+        return self.threshold is not None and smallest is not None and 1 / smallest > self.threshold
+
+    @property
+    def holds(self) -> bool:
+        """Return whether the audit found nothing wrong, and nobody's risk is above the threshold."""
+        return self.audit.verdict.clean and not self.too_high
+
+
+def document_of(found: Findings) -> dict[str, Any]:
+    """Return the report. It holds names that the policy declares, counts and shares, and no value of a person."""
+    policy, evidence, stretch = found.audit.policy, found.evidence, found.audit.wanted.stretch
+    return {
+        "schema": SCHEMA,
+        "software": SOFTWARE,
+        "made": iso(found.audit.ended),
+        "subject": found.audit.subject,
+        "period": {
+            "from": None if isinf(stretch.since) else iso(stretch.since),
+            "to": None if stretch.until == inf else iso(stretch.until),
+            "first": evidence.first or None,
+            "last": evidence.last or None,
+        },
+        "holds": found.holds,
+        "release": policy.release.told,
+        "policy": _promise(policy, found),
+        "fields": [_field(policy, place) for place in range(len(policy.attributes))],
+        "records": _records(evidence),
+        "classes": _classes(evidence.sizes),
+        "risks": {
+            "threshold": found.threshold,
+            "holds": not found.too_high,
+            "after": [asdict(risk) for risk in evidence.sizes.risks()],
+            "sample": found.sample or None,
+            "before": None if found.before is None else [asdict(risk) for risk in found.before.risks()],
+        },
+        "sensitive": [_sensitive(policy, evidence, own) for own in policy.attributes if isinstance(own, Sensitive)],
+        "shields": [
+            {
+                "attributes": list(shield.attributes),
+                "asked": shield.k,
+                "achieved": _shield(evidence, shield.attributes),
+            }
+            for shield in policy.shields
+        ],
+        "presence": None
+        if policy.presence is None
+        else {"asked": policy.presence.most, "achieved": evidence.presence, "people": policy.presence.people},
+        "returning": None
+        if policy.returning is None
+        else {
+            **to_builtins(asked_of(policy).returning),
+            "suppressed": evidence.records.suppressed["returning"],
+        },
+        "loss": _loss(evidence),
+        "delay": {
+            "asked_seconds": policy.window.max_delay,
+            "mean_seconds": evidence.mean_open_seconds,
+            "most_seconds": evidence.most_open_seconds,
+        },
+        "history": {
+            "software": _uses(evidence.software),
+            "engines": _uses(evidence.engines),
+            "deliveries": _uses(evidence.deliveries),
+        },
+        "audit": as_json(found.audit),
+        "attacks": None if found.attacks is None else dict(found.attacks),
+        "limits": [asdict(risk) for risk in residual_risks(policy, evidence)],
+        "frameworks": [asdict(heading) | {"sections": list(heading.sections)} for heading in HEADINGS],
+        "questions": [asdict(question) for question in questions(policy.release)],
+    }
+
+
+def _promise(policy: Policy, found: Findings) -> dict[str, Any]:
+    return {
+        "promises": found.audit.promises,
+        "revision": policy.revision,
+        "k": policy.k,
+        "individual": policy.individual,
+        "counts_records": policy.individual == EVERY_RECORD,
+        "asked": to_builtins(asked_of(policy)),
+        "engine": policy.maker,
+    }
+
+
+def _field(policy: Policy, place: int) -> dict[str, Any]:
+    own = policy.attributes[place]
+    return {
+        "name": own.name,
+        "role": own.role,
+        "technique": _technique(policy, own.name),
+        "published": own.published,
+        "rare_values_accepted": isinstance(own, PassThrough) and own.accept_linkable,
+    }
+
+
+def _technique(policy: Policy, name: str) -> str:
+    """Return what is done to a field, in words."""
+    own = policy.attribute(name)
+    if isinstance(own, QuasiIdentifier):
+        if own.publication is PublishedForm.VALUES:
+            how = "generalized to sets of values"
+        else:
+            how = "generalized to ranges that occur" if own.domain.tight else "generalized to nodes of a hierarchy"
+        levels = f", from level {own.min_level}" if own.min_level else ""
+        return how + levels + ("" if own.max_level is None else f", up to level {own.max_level}")
+    if isinstance(own, Sensitive) and own.families:
+        return "published with its family in each class" if own.keeps_whole else "generalized to families of values"
+    if isinstance(own, PassThrough):
+        return "published as it came"
+    return "removed; counted as the person" if name == policy.individual else "removed"
+
+
+def _records(evidence: Evidence) -> dict[str, Any]:
+    told, whole = evidence.records, evidence.timeline.whole
+    return {
+        "windows": evidence.windows,
+        "windows_without_release": evidence.empty,
+        "windows_above_max_suppressed": evidence.above_most,
+        "in": told.taken_in,
+        "released": told.released,
+        "counterfeits": told.counterfeits,
+        "suppressed": told.suppressed.total(),
+        "suppressed_by_reason": dict(sorted(told.suppressed.items())),
+        "rejected": told.rejected.total(),
+        "rejected_by_reason": dict(sorted(told.rejected.items())),
+        "ignored": dict(sorted(told.ignored.items())),
+        "suppressed_share": whole.suppressed / whole.judged if whole.judged else None,
+        "most_suppressed_share": evidence.most_suppressed,
+        "missing": dict(sorted(evidence.missing.items())),
+    }
+
+
+def _classes(sizes: ClassSizes) -> dict[str, Any]:
+    return {
+        "classes": sizes.classes,
+        "people": sizes.people,
+        "smallest": sizes.smallest,
+        "median": sizes.median,
+        "mean": sizes.people / sizes.classes if sizes.classes else None,
+        "largest": sizes.largest,
+        "sizes": [{"from": low, "classes": count} for low, count in sizes.spread()],
+    }
+
+
+def _sensitive(policy: Policy, evidence: Evidence, own: Sensitive) -> dict[str, Any]:
+    asked = asked_of(policy)
+    spread = asked.sensitive.get(own.name)
+    return {
+        "attribute": own.name,
+        "distinct_l": {"asked": asked.distinct_l.get(own.name), "achieved": evidence.distinct.get(own.name)},
+        "spread": {
+            "asked": {} if spread is None else to_builtins(spread),
+            "achieved": dict(evidence.spreads.get(own.name, {})),
+        },
+        "families": len(own.families),
+        "least_family": own.least_family if own.families else None,
+    }
+
+
+def _shield(evidence: Evidence, names: tuple[str, ...]) -> int | None:
+    return evidence.shields.get(tuple(names))
+
+
+def _loss(evidence: Evidence) -> dict[str, Any]:
+    timeline = evidence.timeline
+    return {
+        "gcp": timeline.whole.gcp,
+        "attributes": timeline.whole.losses(),
+        "stretch_seconds": timeline.width,
+        "over_time": [
+            {
+                "from": dt.datetime.fromtimestamp(start, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "windows": stretch.windows,
+                "records": stretch.judged,
+                "suppressed": stretch.suppressed,
+                "gcp": stretch.gcp,
+                "attributes": stretch.losses(),
+            }
+            for start, stretch in timeline
+        ],
+    }
+
+
+def _uses(used: Mapping[str, Use]) -> list[dict[str, Any]]:
+    ordered = sorted(used.items(), key=lambda one: one[1].first)
+    return [{"name": name, **asdict(use)} for name, use in ordered]

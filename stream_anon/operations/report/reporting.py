@@ -1,0 +1,120 @@
+"""Make a report of what was released in a period: audit it, and add up what its certificates say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from stream_anon.errors import InputError
+from stream_anon.measures.leakage import Population
+from stream_anon.operations.audit import auditing
+from stream_anon.operations.audit.auditing import Wanted
+from stream_anon.operations.report.evidence import Evidence
+from stream_anon.operations.report.report_document import Findings
+from stream_anon.operations.report.risks import ClassSizes
+from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.studied_records import read_table
+from stream_anon.ports import Clock
+from stream_anon.secret_files import first_bytes
+from stream_anon.settings.loading import load_settings
+from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.population.counts_file import read_population
+
+_SHARE = {"value", "low", "high"}
+MOST_ATTACKS = 1024 * 1024  # bytes of a file that `attack` wrote
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSubject:
+    """What a report is about.
+
+    Parameters
+    ----------
+    config
+        Settings file.
+    output, certificates
+        Files; the topics of the settings where both are None.
+    original
+        A sample of the input, to say what the risk was before; None for none.
+    attacks
+        What `stream-anon attack --json` printed; None for none.
+    population
+        How many people have which quasi-identifiers, where the policy has no such file; None for none.
+    max_risk
+        The risk that nobody may exceed; None for that of the settings.
+    """
+
+    config: Path
+    output: Path | None = None
+    certificates: Path | None = None
+    original: str | None = None
+    attacks: Path | None = None
+    population: Path | None = None
+    max_risk: float | None = None
+
+
+def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
+    """Return what was found in the period that `wanted` names.
+
+    Raises
+    ------
+    SettingsError, BrokerError, InputError
+        If the settings are wrong, or what they name or the files cannot be read.
+    """
+    settings = load_settings(subject.config, wanted.overrides)
+    policy = build_policy(settings, subject.config, with_secrets=False)
+    threshold = subject.max_risk or settings.privacy.max_risk
+    if threshold is None and policy.k is not None:
+        threshold = 1 / policy.k
+    attacks = None if subject.attacks is None else read_attacks(subject.attacks)
+    population = None
+    if subject.population is not None:
+        population = read_population(subject.population, policy.attributes, policy.null_values)
+    before = None
+    if subject.original is not None:
+        table = read_table(policy, SampleSource(subject.original, subject.config))
+        before = _sizes_before(table.population, threshold)
+    evidence = Evidence(policy, threshold)
+    wanted = replace(wanted, observer=evidence.add, population=population)
+    if subject.output is not None and subject.certificates is not None:
+        audit = auditing.audit_files(subject.config, subject.output, subject.certificates, wanted, clock)
+    else:
+        audit = auditing.audit_topic(subject.config, wanted, clock)
+    return Findings(audit, evidence, threshold, before, subject.original or "", attacks)
+
+
+def _sizes_before(population: Population, threshold: float | None) -> ClassSizes:
+    """Return how many people share their exact quasi-identifiers."""
+    sizes = ClassSizes(threshold)
+    sizes.add(population.sizes(range(len(population.codes))))
+    return sizes
+
+
+def read_attacks(path: Path) -> Mapping[str, Any]:
+    """Return what `stream-anon attack --json` printed.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds something else.
+    """
+    try:
+        content = first_bytes(path, MOST_ATTACKS + 1)
+        found = json.loads(content)
+    except (OSError, ValueError, RecursionError):
+        found = None
+    rows = found.get("attacks") if isinstance(found, dict) else None
+    if not isinstance(rows, list) or not all(map(_is_attack, rows)):
+        raise InputError(f"{path}: cannot be read, or is not what stream-anon attack --json prints")
+    return {"source": found.get("source"), "released": found.get("released"), "attacks": rows}
+
+
+def _is_attack(row: object) -> bool:
+    """Return whether this is an attack with its risk, as far as a report shows it."""
+    if not isinstance(row, dict) or not isinstance(row.get("attack"), str):
+        return False
+    shares = [row.get("risk"), *(row[key] for key in ("success", "control") if row.get(key) is not None)]
+    return all(isinstance(one, dict) and one.keys() >= _SHARE for one in shares)

@@ -1,0 +1,196 @@
+"""A report has the figures that an independent recount of what was released gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+import yaml
+from pycanon import anonymity
+
+from stream_anon.audit.scope import AuditScope
+from stream_anon.audit.times import seconds_of
+from stream_anon.errors import InputError
+from stream_anon.operations.audit.auditing import Wanted
+from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.reporting import ReportSubject, report
+from tests.support.clock import FakeClock
+from tests.support.policies import write_json_lines
+from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
+
+QUASI = ("patient.age", "patient.zip", "plan", "ward", "smoker", "weight", "day")
+EVERY: dict[str, Any] = SETTINGS | {"privacy": SETTINGS["privacy"] | {"individual": "every-record"}}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("made"), EVERY, _visits(900))
+
+
+@pytest.fixture
+def files(made: Files, tmp_path: Path) -> Files:
+    return made.copied(tmp_path)
+
+
+def _told(files: Files, wanted: Wanted | None = None, **more: Any) -> dict[str, Any]:
+    subject = ReportSubject(files.policy_path, files.output, files.certificates, **more)
+    return document_of(report(subject, wanted or Wanted(), FakeClock()))
+
+
+def _parts(files: Files) -> list[dict[str, Any]]:
+    return [json.loads(part) for part in files.parts]
+
+
+def _released(files: Files) -> pd.DataFrame:
+    """Return the released records, each with its window, as the order of certificates has them."""
+    windows = [number for number, one in enumerate(_parts(files)) for _ in range(one["released"])]
+    rows = [json.loads(line) for line in files.lines]
+    for row, window in zip(rows, windows, strict=True):
+        row |= {f"patient.{name}": value for name, value in row.pop("patient").items()} | {"window": window}
+    texts = [{key: value if key == "window" else json.dumps(value) for key, value in row.items()} for row in rows]
+    return pd.DataFrame(texts)
+
+
+def test_classes_and_risks_are_those_that_duckdb_counts(files: Files) -> None:
+    released = _released(files)  # noqa: F841 - named in the query
+    columns = ", ".join(f'"{name}"' for name in ("window", *QUASI))
+    query = f"""
+        with sizes as (select count(*) n, count(distinct result) l from released group by {columns})
+        select count(*), sum(n), min(n), max(n), quantile_disc(n, 0.5), max(1 / n), count(*) / sum(n), min(l),
+               coalesce(sum(n) filter (1 / n > 0.2), 0) / sum(n)
+        from sizes
+    """  # noqa: S608 - names of this test
+    counted = duckdb.sql(query).fetchall()[0]
+    told = _told(files, max_risk=0.2)
+    classes, people, smallest, largest, median, highest, average, distinct, above = counted
+    found = told["classes"]
+    assert (found["classes"], found["people"], found["smallest"]) == (classes, people, smallest)
+    assert (found["largest"], found["median"]) == (largest, median)
+    risks = {risk["attacker"]: risk for risk in told["risks"]["after"]}
+    assert risks["prosecutor"]["highest"] == pytest.approx(highest)
+    assert risks["prosecutor"]["average"] == risks["marketer"]["average"] == pytest.approx(float(average))
+    assert risks["prosecutor"]["above"] == pytest.approx(float(above))
+    assert told["sensitive"][0]["distinct_l"] == {"asked": 2, "achieved": distinct}
+    assert told["records"]["released"] == people
+    assert (told["risks"]["holds"], told["holds"]) == (highest <= 0.2, highest <= 0.2)
+
+
+def test_the_worst_window_is_the_one_that_pycanon_finds(files: Files) -> None:
+    released, told = _released(files), _told(files)
+    windows = [window.reset_index(drop=True) for _, window in released.groupby("window")]
+    assert told["classes"]["smallest"] == min(anonymity.k_anonymity(one, list(QUASI)) for one in windows)
+    least = min(anonymity.l_diversity(one, list(QUASI), ["result"]) for one in windows)
+    assert told["sensitive"][0]["distinct_l"]["achieved"] == least
+
+
+def test_records_and_losses_are_those_of_the_certificates(files: Files) -> None:
+    told, parts = _told(files), _parts(files)
+    records = told["records"]
+    for key in ("in", "released", "suppressed", "rejected"):
+        assert records[key] == sum(one[key] for one in parts)
+    assert records["windows"] == len(parts)
+    assert records["in"] == records["released"] + records["suppressed"] + records["rejected"] == 900
+    judged = [one["released"] + one["suppressed"] for one in parts]
+    gcp = sum(one["gcp"] * count for one, count in zip(parts, judged, strict=True)) / sum(judged)
+    assert told["loss"]["gcp"] == pytest.approx(gcp)
+    losses = told["loss"]["attributes"]
+    assert list(losses) == list(QUASI)
+    assert sum(losses.values()) / len(losses) == pytest.approx(gcp)
+    assert sum(stretch["records"] for stretch in told["loss"]["over_time"]) == sum(judged)
+
+
+def test_only_windows_of_the_period_are_counted(files: Files) -> None:
+    """The first closed a day before the others: their certificates are changed as one who owns the clock may."""
+    parts = _parts(files)
+    first = parts[0] | {"opened": "2024-05-01T10:00:00Z", "closed": "2024-05-01T10:00:07Z"}
+    files.parts[0] = json.dumps(first, separators=(",", ":"), ensure_ascii=False).encode()
+    for number in range(1, len(parts)):
+        later = parts[number] | {"opened": "2024-05-02T10:00:00Z", "closed": "2024-05-02T10:00:02Z"}
+        files.parts[number] = json.dumps(later, separators=(",", ":"), ensure_ascii=False).encode()
+    files.write()
+    midnight = seconds_of("2024-05-02T00:00:00Z")
+    before = _told(files, Wanted(AuditScope(until=midnight)))
+    after = _told(files, Wanted(AuditScope(since=midnight)))
+    assert before["records"]["windows"] == 1
+    assert before["records"]["released"] == first["released"]
+    assert before["period"] == {
+        "from": None,
+        "to": "2024-05-02T00:00:00Z",
+        "first": "2024-05-01T10:00:07Z",
+        "last": "2024-05-01T10:00:07Z",
+    }
+    assert before["delay"]["mean_seconds"] == before["delay"]["most_seconds"] == 7
+    assert after["records"]["windows"] == len(parts) - 1
+    assert after["delay"]["most_seconds"] == 2
+
+
+def test_the_risk_before_is_that_of_exact_values(files: Files, tmp_path: Path) -> None:
+    twice = [visit | {"person": f"p{number}"} for number in range(2) for visit in _visits(40) if "plan" in visit]
+    sample = write_json_lines(tmp_path / "in.jsonl", twice)
+    told = _told(files, original=str(sample))["risks"]
+    assert told["sample"] == str(sample)
+    before = {risk["attacker"]: risk for risk in told["before"]}
+    assert before["prosecutor"]["highest"] == before["prosecutor"]["average"] == 0.5
+
+
+def test_a_journalist_counts_the_population(tmp_path: Path) -> None:
+    settings = {
+        "privacy": {"k": 3, "individual": "every-record"},
+        "attributes": {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 9}}},
+    }
+    files = Files(tmp_path, settings, [{"age": age} for age in (1, 1, 1, 1, 8, 8, 8)])
+    counts = tmp_path / "counts.csv"
+    counts.write_text("age,count\n1,40\n8,6\n5,1000\n")
+    told = _told(files, population=counts, max_risk=0.1)
+    journalist = told["risks"]["after"][2]
+    assert journalist["attacker"] == "journalist"
+    assert journalist["highest"] == 1 / 6
+    assert journalist["average"] == pytest.approx(max((4 / 40 + 3 / 6) / 7, 2 / 46))
+    assert journalist["above"] == pytest.approx(3 / 7)
+    assert [risk["attacker"] for risk in _told(files)["risks"]["after"]] == ["prosecutor", "marketer"]
+
+
+def test_the_threshold_is_that_of_the_policy_unless_another_is_given(files: Files) -> None:
+    assert _told(files)["risks"]["threshold"] == 0.25
+    risky = EVERY | {"privacy": {"max_risk": 0.3, "individual": "every-record", "sensitive": {"result": {"distinct_l": 2}}}}
+    files.policy_path.write_text(yaml.safe_dump(risky))
+    assert _told(files)["risks"]["threshold"] == 0.3
+    assert _told(files, max_risk=0.01)["risks"] | {"after": 0} == {
+        "threshold": 0.01,
+        "holds": False,
+        "after": 0,
+        "sample": None,
+        "before": None,
+    }
+
+
+def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
+    files.lines[3] = json.dumps(json.loads(files.lines[3]) | {"person": "Mrs Smith"}).encode()
+    files.write()
+    told = _told(files)
+    assert not told["holds"]
+    assert told["risks"]["holds"]
+    assert told["audit"]["kinds"] == {"identifying-field": 1}
+    assert "Smith" not in json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"attacks": 1}', '{"attacks": [{}]}', '{"attacks": [{"attack": "x", "risk": 1}]}', "[" * 10**5]
+)
+def test_what_is_no_attack_is_refused(text: str, files: Files, tmp_path: Path) -> None:
+    attacks = tmp_path / "attack.json"
+    attacks.write_text(text)
+    with pytest.raises(InputError, match="stream-anon attack --json"):
+        _told(files, attacks=attacks)
+
+
+def test_attacks_stand_in_the_report(files: Files, tmp_path: Path) -> None:
+    attacks = tmp_path / "attack.json"
+    share = {"value": 0.1, "low": 0.0, "high": 0.2}
+    row = {"attack": "linkability", "secret": None, "success": share, "control": None, "risk": share, "answer": "k"}
+    attacks.write_text(json.dumps({"source": "in.csv", "released": 7, "attacks": [row], "more": 1}))
+    assert _told(files, attacks=attacks)["attacks"] == {"source": "in.csv", "released": 7, "attacks": [row]}
