@@ -25,6 +25,7 @@ FILES: dict[str, Callable[[Path], str]] = {
     "leakage-suggested": fullest.leakage,
     "leakage-released": lambda folder: fullest.leakage(folder, released=True),
     "negotiation-relaxed": fullest.negotiation,
+    "report": fullest.evidence,
     "negotiation-exact": lambda folder: fullest.negotiation(folder, 1.0),
 }
 STATUS: dict[str, Callable[[Callable[[], float]], Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -13,6 +14,7 @@ from typing import Any, get_args
 import numpy as np
 
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.audit.verdict import Kind
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.measures.risk import Risk
@@ -25,12 +27,16 @@ from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
+from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.leakage.leakage_page import leakage_page
 from stream_anon.operations.leakage.presence_shares import PresenceLeakage, PresenceShares
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
 from stream_anon.operations.negotiate.negotiation_page import negotiation_page
+from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.report_page import report_page
+from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.samples import sample_of_file
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.operations.utility.classifier_scores import ClassifierReport, LearningReport, Score
@@ -47,6 +53,7 @@ from stream_anon.settings.policy_file import load_policy
 from stream_anon.version import SOFTWARE
 from tests.support.classes import made_up_classes
 from tests.support.policies import people, write_document, write_json_lines
+from tests.unit.operations.audit.test_auditing import Files
 
 CLASSES = 24  # fewer than are drawn, or the page would be long and slow to measure, and no wider
 MANY = 987_654_321_098
@@ -242,3 +249,63 @@ def negotiation(folder: Path, most: float = 0.0) -> str:
     table = sample_of_file(policy, str(write_json_lines(folder / "sample.jsonl", records)))
     asked = NegotiationRequest(30, 2, {NAMES[0]: 1}, RecordBound(most))
     return negotiation_page(negotiate_over(policy, table, asked, SystemClock()))
+
+
+def evidence(folder: Path) -> str:
+    """Return the page of a report, each of whose tables has the longest rows that it can have."""
+    return report_page(full_report(folder))
+
+
+def full_report(folder: Path) -> dict[str, Any]:
+    """Return the document of a real report whose counts, texts and rows were made as long as they can be."""
+    quasi = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [5, 10, 50]}}
+    stated = {name: f"{ERROR}: {name}" for name in ("recipient", "purpose", "legal_basis", "means", "owner")}
+    settings = {
+        "privacy": {"k": 3, "individual": "person", "sensitive": {LABEL: {"distinct_l": 2, "alpha": 0.9}}},
+        "window": {"max_records": 100},
+        "release": stated,
+        "attributes": {
+            "person": {"role": "identifier"},
+            **{name: {**quasi, "path": [name]} for name in NAMES},
+            LABEL: {"role": "sensitive", "accept_linkable": True, "path": ["illness"]},
+            "free": {"role": "insensitive", "accept_linkable": True},
+        },
+    }
+    records = [
+        {**record, "free": "text", **{name: record["age"] * (i + 1) % 100 for i, name in enumerate(NAMES)}}
+        for record in people(600, seed=3, each=2)
+    ]
+    files = Files(folder, settings, records)
+    (folder / "s.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    subject = ReportSubject(files.policy_path, files.output, files.certificates, str(folder / "s.jsonl"))
+    told = document_of(report(subject, Wanted(), SystemClock()))
+    told["subject"] = DOTTED
+    told["risks"] |= {"sample": DOTTED, "holds": False}
+    told["holds"] = told["audit"]["clean"] = False
+    counts = {str(reason): MANY for reason in Suppression}
+    rejected = {reason.label: MANY for reason in Reason}
+    told["records"] |= {"in": MANY, "suppressed": MANY, "counterfeits": MANY, "suppressed_by_reason": counts}
+    told["records"] |= {"rejected_by_reason": rejected}
+    told["shields"] = [{"attributes": list(NAMES), "asked": MANY, "achieved": MANY}]
+    told["presence"] = {"asked": 0.123456, "achieved": 0.123456, "people": MANY}
+    told["returning"] = {"most": 65_535, "period": 366 * 86_400.0, "suppressed": MANY}
+    found = told["loss"]["over_time"][0]
+    first = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
+    told["loss"]["over_time"] = [
+        found | {"from": (first + dt.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ"), "gcp": day % 9 / 8}
+        for day in range(90)
+    ]
+    told["loss"]["stretch_seconds"] = 86_400
+    period = told["audit"]["policies"][0]
+    change = {"weaker": [ERROR, ERROR], "stronger": [LABEL]}
+    told["audit"]["policies"] = [period, period | {"change": change}]
+    violation = {"batch": "f" * 64, "text": max((kind.value for kind in Kind), key=len), "count": MANY}
+    told["audit"]["violations"] = [violation, violation]
+    told["audit"]["accepted"] = {"attribute-missing": MANY}
+    told["audit"]["counts"] |= {"lost": MANY, "signed": MANY}
+    told["audit"]["removed"] |= {"records": MANY, "uncertified": MANY, "gaps": MANY, "chains": MANY}
+    told["audit"]["signers"] = [{"key": "sha256:" + "f" * 64, "first": "-", "last": "-", "windows": MANY}]
+    share = {"value": 0.123456, "low": 0.1, "high": 0.2}
+    attack = {"attack": "homogeneity", "secret": LABEL, "success": share, "control": share, "risk": share}
+    told["attacks"] = {"source": DOTTED, "released": MANY, "attacks": [attack | {"answer": ERROR}] * 2}
+    return told

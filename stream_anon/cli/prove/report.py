@@ -22,10 +22,10 @@ from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.report.report_document import Findings, document_of
 from stream_anon.operations.report.report_page import report_page, report_pdf
 from stream_anon.operations.report.reporting import ReportSubject, report
-from stream_anon.operations.report.risks import AttackerRisk
+from stream_anon.operations.report.risks import AttackerRisk, in_words, risk_in_percent
 from stream_anon.operations.report.signed_files import signer_of, write_signed
 from stream_anon.privacy.signing.signing_key import SigningKey
-from stream_anon.rounding import exactly, in_percent
+from stream_anon.rounding import in_percent
 from stream_anon.secret_files import read_key
 
 HEADINGS = ("attacker", "highest risk", "average", "people above the threshold")
@@ -110,7 +110,7 @@ def _show(found: Findings, console: Console, written: Sequence[Path]) -> None:
     count = sum(verdict.kinds.values())
     told = [
         "no violation found" if verdict.clean else f"{count:,} violations: stream-anon audit lists them",
-        *([f"somebody's risk is above {exactly(found.threshold)}"] if found.threshold and found.too_high else []),
+        *([f"somebody's risk is above {in_words(found.threshold)}"] if found.too_high else []),
         *(f"written: {path}" for path in written),
     ]
     print_remarks(console, told, end="")
@@ -122,6 +122,5 @@ def _risks(found: Findings) -> Iterator[tuple[str, AttackerRisk]]:
 
 
 def _cells(one: AttackerRisk, bound: float | None) -> list[str]:
-    return ["-" if share is None else in_percent(share, bound=bound) for share in (one.highest, one.average)] + [
-        "-" if one.above is None else in_percent(one.above)
-    ]
+    above = "-" if one.above is None else in_percent(one.above)
+    return [risk_in_percent(one.highest, bound), risk_in_percent(one.average, bound), above]

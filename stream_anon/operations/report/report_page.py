@@ -10,6 +10,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.operations.disclosures import COLUMNS
 from stream_anon.operations.report.frameworks import SECTIONS
 from stream_anon.operations.report.loss_curve import loss_curve
+from stream_anon.operations.report.risks import in_words, risk_in_percent
 from stream_anon.pages.tables import PageTable, Row
 from stream_anon.pages.templates import rendered
 from stream_anon.rounding import exactly, in_percent
@@ -30,6 +31,7 @@ def report_page(document: Mapping[str, Any]) -> str:
         "operations/report/report_page.html.j2",
         told=document,
         titles=SECTIONS,
+        threshold=in_words(document["risks"]["threshold"]),
         fields=_fields(document),
         reasons=_reasons(document),
         sizes=_sizes(document),
@@ -58,17 +60,15 @@ def report_pdf(page: str) -> bytes:
         raise SettingsError("--pdf", "needs weasyprint, which the extra `reports` installs: pip install weasyprint")
     try:
         from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
     except OSError:
         raise SettingsError(
             "--pdf", "needs Pango, which weasyprint draws texts with: apt-get install libpangoft2-1.0-0"
         ) from None
-    # The page asks for nothing from anywhere; nothing is fetched.
-    drawn: bytes = HTML(string=page, url_fetcher=_refuse).write_pdf()
+    # The page asks for nothing from anywhere: were there something, it would be an error, and not be fetched.
+    nothing = URLFetcher(allowed_protocols=(), fail_on_errors=True)
+    drawn: bytes = HTML(string=page, url_fetcher=nothing).write_pdf()
     return drawn
-
-
-def _refuse(url: str, *_: object, **__: object) -> dict[str, Any]:
-    raise ValueError(f"a report refers to nothing outside of it, and this one to {url[:8]}")
 
 
 def _fields(told: Mapping[str, Any]) -> PageTable:
@@ -104,8 +104,8 @@ def _risks(told: Mapping[str, Any]) -> PageTable:
             (
                 when,
                 one["attacker"],
-                _share(one["highest"], bound),
-                _share(one["average"], bound),
+                risk_in_percent(one["highest"], bound),
+                risk_in_percent(one["average"], bound),
                 _share(one["above"]),
             ),
             loud=when == "after" and bound is not None and (one["highest"] or 0) > bound,
@@ -241,8 +241,8 @@ def _frameworks(told: Mapping[str, Any]) -> PageTable:
     return PageTable("Where frameworks are answered", headings, rows, texts=4)
 
 
-def _share(share: float | None, bound: float | None = None) -> str:
-    return "-" if share is None else in_percent(share, bound=bound)
+def _share(share: float | None) -> str:
+    return "-" if share is None else in_percent(share)
 
 
 def _or_none(number: int | None) -> str:

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.measures.risk import Risk, journalist, marketer, prosecutor
+from stream_anon.rounding import exactly, in_percent
 
+_MOST_DIGITS = 7
 _UNITS = 10 ** np.arange(16, dtype=np.int64)
 _THOUSANDS = 1_000 * _UNITS[:-1]  # from 1,000 on sizes are rounded to tens, from 10,000 on to hundreds, and so on
 
@@ -36,6 +38,21 @@ class AttackerRisk:
     highest: float | None
     average: float
     above: float | None
+
+
+def in_words(threshold: float | None) -> str:
+    """Return a threshold in percent: all digits of one that somebody wrote, a few of one such as 1/7."""
+    if threshold is None:
+        return "none"
+    written = exactly(threshold)
+    return written if len(written) <= _MOST_DIGITS else in_percent(threshold)
+
+
+def risk_in_percent(risk: float | None, threshold: float | None) -> str:
+    """Return a risk in percent, so that one above the threshold shows that it is."""
+    if risk is None:
+        return "-"
+    return in_percent(risk, bound=threshold if threshold is not None and risk > threshold else None)
 
 
 class _Worst:

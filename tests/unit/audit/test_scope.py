@@ -147,6 +147,26 @@ def test_windows_before_since_are_left_out() -> None:
     assert (behind.violations, behind.counts.windows) == ((), 4)
 
 
+def test_windows_that_closed_later_are_left_out() -> None:
+    windows = _windows()
+    windows[4][1][0]["person"] = "Mrs Smith"
+    parts = [part for part, _ in windows]
+    told = _verdict(parts, _all(windows), stretch=AuditScope(until=_after(4)))
+    assert (told.violations, told.counts.windows, told.counts.records) == ((), 4, 16)
+    between = _verdict(parts, _all(windows), stretch=AuditScope(since=_after(1), until=_after(4)))
+    assert (between.violations, between.counts.windows) == ((), 3)
+
+
+@pytest.mark.parametrize("until", [float("inf"), _after(3)])
+def test_a_window_of_a_day_that_does_not_exist_is_judged_in_every_period(until: float) -> None:
+    """Nobody hides a window from an audit by the time that its certificate tells."""
+    part, records = _windows()[0]
+    forged = encode(json.loads(part) | {"closed": "2024-02-31T08:00:00Z"})
+    told = _verdict([forged], [(0, record) for record in records], stretch=AuditScope(until=until))
+    assert told.counts.windows == 1
+    assert Kind.WRONG_TIMES in kinds(told)
+
+
 def test_records_before_since_are_left_out_though_their_certificates_come_later() -> None:
     windows = _windows()
     audit = Audit(POLICY, stretch=AuditScope(since=_after(2)))

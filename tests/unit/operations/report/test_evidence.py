@@ -72,22 +72,22 @@ def test_a_window_on_trust_has_a_loss_and_none_by_attribute(certificate: Certifi
 
 
 def test_what_a_forger_writes_is_not_repeated(certificate: Certificate) -> None:
-    secret = "Mrs Smith"
+    text = "Mrs Smith"
     achieved = replace(
         certificate.achieved,
-        distinct_l={secret: 1},
-        sensitive={secret: AchievedSpread(t=0.5)},
-        shields=[AchievedShield([secret], 2)],
+        distinct_l={text: 1},
+        sensitive={text: AchievedSpread(t=0.5)},
+        shields=[AchievedShield([text], 2)],
     )
     forged = _with(
         certificate,
-        suppressed_by_reason={secret: 1},
-        rejected_by_reason={secret: 2},
-        ignored={secret: 3},
-        missing={secret: 1},
+        suppressed_by_reason={text: 1},
+        rejected_by_reason={text: 2},
+        ignored={text: 3},
+        missing={text: 1},
         achieved=achieved,
-        terms=replace(certificate.terms, linkable=[secret, "visits"]),
-        software=secret * 100,
+        terms=replace(certificate.terms, linkable=[text, "visits"]),
+        software=text * 100,
     )
     evidence = _evidence(forged)
     assert evidence.records.suppressed == {UNKNOWN: 1}

@@ -49,10 +49,9 @@ def _released(files: Files) -> pd.DataFrame:
     """Return the released records, each with its window, as the order of certificates has them."""
     windows = [number for number, one in enumerate(_parts(files)) for _ in range(one["released"])]
     rows = [json.loads(line) for line in files.lines]
-    for row, window in zip(rows, windows, strict=True):
-        row |= {f"patient.{name}": value for name, value in row.pop("patient").items()} | {"window": window}
-    texts = [{key: value if key == "window" else json.dumps(value) for key, value in row.items()} for row in rows]
-    return pd.DataFrame(texts)
+    flat = [row | {f"patient.{name}": value for name, value in row.pop("patient").items()} for row in rows]
+    texts = [{name: json.dumps(value) for name, value in row.items()} for row in flat]
+    return pd.DataFrame(texts).assign(window=windows)
 
 
 def test_classes_and_risks_are_those_that_duckdb_counts(files: Files) -> None:
@@ -156,7 +155,9 @@ def test_a_journalist_counts_the_population(tmp_path: Path) -> None:
 
 def test_the_threshold_is_that_of_the_policy_unless_another_is_given(files: Files) -> None:
     assert _told(files)["risks"]["threshold"] == 0.25
-    risky = EVERY | {"privacy": {"max_risk": 0.3, "individual": "every-record", "sensitive": {"result": {"distinct_l": 2}}}}
+    risky = EVERY | {
+        "privacy": {"max_risk": 0.3, "individual": "every-record", "sensitive": {"result": {"distinct_l": 2}}}
+    }
     files.policy_path.write_text(yaml.safe_dump(risky))
     assert _told(files)["risks"]["threshold"] == 0.3
     assert _told(files, max_risk=0.01)["risks"] | {"after": 0} == {
@@ -179,7 +180,16 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"attacks": 1}', '{"attacks": [{}]}', '{"attacks": [{"attack": "x", "risk": 1}]}', "[" * 10**5]
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"attacks": 1}',
+        '{"attacks": [{}]}',
+        '{"attacks": [{"attack": "x", "risk": 1}]}',
+        "[" * 10**5,
+    ],
 )
 def test_what_is_no_attack_is_refused(text: str, files: Files, tmp_path: Path) -> None:
     attacks = tmp_path / "attack.json"
