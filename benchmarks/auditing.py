@@ -36,6 +36,7 @@ attributes:
   diagnosis: {role: sensitive, type: string}
   cost: {role: sensitive, type: number, accept_linkable: true}
 """
+SEXES = "female;*\nmale;*\n"
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet")
 _PIECE = 100_000
 _PROGRAM = """\
@@ -116,7 +117,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "policy.yaml").write_text(POLICY.replace("WINDOW", str(arguments.window)), encoding="utf-8")
-        (folder / "sex.csv").write_text("female;*\nmale;*\n", encoding="utf-8")
+        (folder / "sex.csv").write_text(SEXES, encoding="utf-8")
         write_visits(folder / "in.csv", arguments.records)
         found = measure(folder, arguments.formats, arguments.repeats)
     about = machine()

@@ -37,6 +37,7 @@ from tests.support.data import ROOT, shared_data
         "target.py --rates 500 --seconds 12 --max-delay 3 --target 0.3",
         "whole_tables.py --records 4000 --window 1000",
         "release_counts.py --people 100000 --read 20000",
+        "evidence.py --windows 20 --certificates 100",
         "returns.py --worlds adult --windows 3 --size 300 --moving 0.1",
         "counterfeits.py --rows 1500",
         "invariance.py --m 2 --size 300 --releases 2",
