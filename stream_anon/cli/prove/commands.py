@@ -126,6 +126,10 @@ def report_release(
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write it as JSON.")] = None,
     html_file: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page.")] = None,
     pdf_file: Annotated[Path | None, typer.Option("--pdf", metavar="FILE", help="Write it as a PDF.")] = None,
+    dpia_file: Annotated[
+        Path | None,
+        typer.Option("--dpia", metavar="FILE", help="Write a template of an impact assessment, with its figures."),
+    ] = None,
     sign_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Sign what is written: FILE.sig beside each file.")
     ] = None,
@@ -141,7 +145,7 @@ def report_release(
         raise SettingsError("report", "files need both --output and --certificates")
     subject = ReportSubject(config, output, certificates, original, attacks, population, max_risk)
     keys = tuple(public_key or ())
-    options = ReportOptions(since, until, keys, json_file, html_file, pdf_file, sign_key)
+    options = ReportOptions(since, until, keys, json_file, html_file, pdf_file, dpia_file, sign_key)
     raise typer.Exit(write_report(subject, options))
 
 

@@ -20,7 +20,7 @@ from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.operations.audit.auditing import Wanted, moment_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.report.report_document import Findings, document_of
-from stream_anon.operations.report.report_page import report_page, report_pdf
+from stream_anon.operations.report.report_page import assessment, report_page, report_pdf
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.report.risks import AttackerRisk, in_words, risk_in_percent
 from stream_anon.operations.report.signed_files import signer_of, write_signed
@@ -41,6 +41,7 @@ class ReportOptions:
     json_file: Path | None = None
     html_file: Path | None = None
     pdf_file: Path | None = None
+    dpia_file: Path | None = None
     sign_key: Path | None = None
 
 
@@ -85,6 +86,8 @@ def _written(document: dict[str, Any], options: ReportOptions) -> Iterator[tuple
     """Yield what is to be written, and where."""
     if options.json_file is not None:
         yield options.json_file, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    if options.dpia_file is not None:
+        yield options.dpia_file, assessment(document).encode()
     if options.html_file is None and options.pdf_file is None:
         return
     page = report_page(document)

@@ -17,7 +17,7 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.report.risks import ClassSizes
-from stream_anon.operations.report.timeline import Stretch, Timeline
+from stream_anon.operations.report.timeline import TimeStretch, Timeline
 from stream_anon.privacy.certificate import Certificate
 
 MOST_NAMED = 1_000  # versions, engines and shields; more are those of a forger
@@ -43,7 +43,7 @@ class Use:
 
 
 @dataclass(slots=True)
-class RecordCounts:
+class PeriodRecords:
     """What became of records; reasons are those of certificates."""
 
     taken_in: int = 0
@@ -68,7 +68,7 @@ class Evidence:
     def __init__(self, policy: Policy, threshold: float | None) -> None:
         self._declared = {attribute.name for attribute in policy.attributes}
         self.sizes = ClassSizes(threshold)
-        self.records = RecordCounts()
+        self.records = PeriodRecords()
         self.timeline = Timeline()
         self.windows = 0
         self.empty = 0
@@ -158,7 +158,7 @@ class Evidence:
         records = certificate.released - made + suppressed
         if records:
             self.most_suppressed = max(self.most_suppressed, suppressed / records)
-        found = Stretch(1, records, suppressed, (certificate.gcp or 0.0) * records)
+        found = TimeStretch(1, records, suppressed, (certificate.gcp or 0.0) * records)
         if losses is not None and records:
             names = [attribute.name for attribute in judged.judge.policy.quasi_identifiers]
             for name, lost in zip(names, losses, strict=True):

@@ -96,7 +96,7 @@ HEADINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """What somebody must answer who signs.
 
     Parameters
@@ -110,7 +110,7 @@ class Question:
     answer: str = ""
 
 
-def questions(stated: Statement) -> list[Question]:
+def questions(stated: Statement) -> list[OpenQuestion]:
     """Return what only people can answer, with what they have written in the settings already."""
     told = stated.told
     of_release = (
@@ -133,5 +133,5 @@ def questions(stated: Statement) -> list[Question]:
         ("incident", "What is done if somebody is found?"),
         ("signature", "Name, role, date and signature of who has decided."),
     )
-    answered = [Question(name, text, told.get(name, "")) for name, text in of_release]
-    return [*answered, *(Question(name, text) for name, text in others)]
+    answered = [OpenQuestion(name, text, told.get(name, "")) for name, text in of_release]
+    return [*answered, *(OpenQuestion(name, text) for name, text in others)]

@@ -1,4 +1,4 @@
-"""The report as a page that stands alone, and as a PDF of it."""
+"""The report as a page that stands alone, as a PDF of it, and as the figures of an impact assessment."""
 
 from __future__ import annotations
 
@@ -46,6 +46,13 @@ def report_page(document: Mapping[str, Any]) -> str:
         attacks=_attacks(document),
         frameworks=_frameworks(document),
     )
+
+
+def assessment(document: Mapping[str, Any]) -> str:
+    """Return a data protection impact assessment in Markdown, filled in as far as figures go."""
+    threshold = in_words(document["risks"]["threshold"])
+    text = rendered("operations/report/dpia.md.j2", told=document, threshold=threshold)
+    return text.replace("&#39;", "'").replace("&#34;", '"')  # which need no escape in Markdown
 
 
 def report_pdf(page: str) -> bytes:

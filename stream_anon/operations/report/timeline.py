@@ -11,7 +11,7 @@ _WIDTHS = (60, 300, 900, 3_600, 4 * 3_600, 86_400, 7 * 86_400)  # seconds; furth
 
 
 @dataclass(slots=True)
-class Stretch:
+class TimeStretch:
     """The windows that closed in a stretch of time.
 
     Parameters
@@ -33,7 +33,7 @@ class Stretch:
     attributes: dict[str, float] = field(default_factory=dict)
     counted: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: Stretch) -> None:
+    def add(self, other: TimeStretch) -> None:
         """Add what another stretch holds."""
         self.windows += other.windows
         self.judged += other.judged
@@ -57,13 +57,13 @@ class Timeline:
     """Adds up windows by the time at which they closed. Stretches grow wider where they would be too many."""
 
     def __init__(self) -> None:
-        self._held: dict[int, Stretch] = {}
+        self._held: dict[int, TimeStretch] = {}
         self.width = _WIDTHS[0]
         """Seconds."""
 
-    def add(self, closed: float, found: Stretch) -> None:
+    def add(self, closed: float, found: TimeStretch) -> None:
         """Add what was found of a window that closed at a time, in seconds since the epoch."""
-        self._held.setdefault(int(closed) // self.width, Stretch()).add(found)
+        self._held.setdefault(int(closed) // self.width, TimeStretch()).add(found)
         while len(self._held) > MOST_STRETCHES:
             self._widen()
 
@@ -71,18 +71,18 @@ class Timeline:
         wider = next((width for width in _WIDTHS if width > self.width), 2 * self.width)
         held, self._held = self._held, {}
         for number, stretch in held.items():
-            self._held.setdefault(number * self.width // wider, Stretch()).add(stretch)
+            self._held.setdefault(number * self.width // wider, TimeStretch()).add(stretch)
         self.width = wider
 
-    def __iter__(self) -> Iterator[tuple[int, Stretch]]:
+    def __iter__(self) -> Iterator[tuple[int, TimeStretch]]:
         """Yield the start of each stretch in seconds since the epoch, oldest first, and what it holds."""
         for number in sorted(self._held):
             yield number * self.width, self._held[number]
 
     @property
-    def whole(self) -> Stretch:
+    def whole(self) -> TimeStretch:
         """Return all stretches as one."""
-        whole = Stretch()
+        whole = TimeStretch()
         for stretch in self._held.values():
             whole.add(stretch)
         return whole

@@ -28,7 +28,7 @@ def _report(signed: Signed, *more: object) -> int:
 
 
 def test_a_report_is_written_and_signed(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = {name: signed.folder / f"report.{name}" for name in ("json", "html")}
+    paths = {name: signed.folder / f"report.{name}" for name in ("json", "html", "dpia")}
     options = [each for name, path in paths.items() for each in (f"--{name}", path)]
     capsys.readouterr()
     key, public = signed.folder / "sign.key", signed.folder / "1.pub"

@@ -13,7 +13,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.operations.report import report_page as room
 from stream_anon.operations.report.frameworks import HEADINGS, SECTIONS
 from stream_anon.operations.report.loss_curve import HEIGHT, WIDTH, loss_curve
-from stream_anon.operations.report.report_page import report_page, report_pdf
+from stream_anon.operations.report.report_page import assessment, report_page, report_pdf
 from tests.support.fullest import full_report
 from tests.support.pages import hostile, markup_of, missing, rows_of, tags_of
 
@@ -89,6 +89,20 @@ def test_bars_over_time_stand_where_their_time_is() -> None:
     assert (last.left, last.height) == (WIDTH * 3 / 4, HEIGHT)
     assert last.left + last.width <= WIDTH
     assert loss_curve(over_time[1:2], 86_400) == ()
+
+
+def test_an_assessment_has_the_figures_and_leaves_the_rest_to_people(told: dict[str, Any]) -> None:
+    text = assessment(told)
+    for field in told["fields"]:
+        if "<" not in field["name"]:
+            assert f"| {field['name']} | {field['role']} | {field['technique']} |" in text
+    assert "<b>" not in text
+    assert all(risk["text"] in text for risk in told["limits"] if "<" not in risk["text"])
+    assert told["release"]["purpose"] in text
+    assert "VIOLATIONS FOUND" in text
+    assert "TO FILL IN" in text.split("Views of the people")[1]
+    stated = assessment(told | {"release": {}})
+    assert "- Purpose: TO FILL IN" in stated
 
 
 def test_the_page_becomes_a_pdf(told: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.operations.report.timeline import MOST_STRETCHES, Stretch, Timeline
+from stream_anon.operations.report.timeline import MOST_STRETCHES, TimeStretch, Timeline
 
 DAY = 86_400
 
@@ -16,7 +16,7 @@ def test_stretches_are_few_in_order_and_add_up(windows: list[tuple[int, int, int
     timeline = Timeline()
     for closed, records, suppressed in windows:
         judged = records + suppressed
-        timeline.add(closed, Stretch(1, judged, suppressed, judged / 2, {"age": judged / 4}, {"age": judged}))
+        timeline.add(closed, TimeStretch(1, judged, suppressed, judged / 2, {"age": judged / 4}, {"age": judged}))
     found = list(timeline)
     starts = [start for start, _ in found]
     assert len(found) <= MOST_STRETCHES
@@ -36,11 +36,11 @@ def test_stretches_are_few_in_order_and_add_up(windows: list[tuple[int, int, int
 def test_a_quiet_hour_is_told_by_the_minute() -> None:
     timeline = Timeline()
     for minute in range(60):
-        timeline.add(minute * 60 + 7.5, Stretch(1, 1, 0, 0.0))
+        timeline.add(minute * 60 + 7.5, TimeStretch(1, 1, 0, 0.0))
     assert [start for start, _ in timeline] == [minute * 60 for minute in range(60)]
     assert timeline.width == 60
 
 
 def test_a_stretch_without_a_record_has_no_loss() -> None:
-    assert Stretch(windows=1).gcp is None
-    assert Stretch(windows=1).losses() == {}
+    assert TimeStretch(windows=1).gcp is None
+    assert TimeStretch(windows=1).losses() == {}
