@@ -17,7 +17,7 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.report.risks import ClassSizes
-from stream_anon.operations.report.timeline import TimeStretch, Timeline
+from stream_anon.operations.report.timeline import Timeline, TimeStretch
 from stream_anon.privacy.certificate import Certificate
 
 MOST_NAMED = 1_000  # versions, engines and shields; more are those of a forger
