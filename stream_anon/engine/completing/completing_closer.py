@@ -21,7 +21,7 @@ from stream_anon.engine.window import SealedWindow, missing_counts
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
-from stream_anon.microdata.payload import joined, taken
+from stream_anon.microdata.payload import joined, payload_keys, taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import SUPPRESSED, Release, Suppression
 from stream_anon.privacy.completed.people_check import (
@@ -70,10 +70,12 @@ class CompletingCloser(RecodingCloser):
         class_of_row, generalized = self._published(all_clusters)
         # What would be published like a class that is there has no need of counterfeits, and is left as it is.
         short = np.where(np.isin(class_of_row, class_of_row[released]), SUPPRESSED, class_of_row).astype(np.int32)
-        classes = ShortClasses(columns, released, short, generalized.low, generalized.high)
+        key = draws.integers(1, 2**62, 2)
+        shown = payload_keys(window.payload, len(self._policy.passed), key)
+        classes = ShortClasses(columns, released, short, generalized.low, generalized.high, shown)
         chosen = classes.chosen(self._k, self._least, self._most, draws)
         made = classes.drawn(chosen, self._k, draws)
-        clusters = np.where(np.isin(short, chosen), all_clusters, clusters).astype(np.int32)
+        clusters = np.where(np.isin(short, list(chosen)), all_clusters, clusters).astype(np.int32)
         codes, payload = columns.codes[:, made.like], taken(window.payload, made.donors)
         whole = with_counterfeits(
             window, codes, columns.sensitive[:, made.donors], joined([window.payload, payload])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.columns import NO_VALUE, Columns
 
-NEIGHBOURS = 50
+NEIGHBOURS = 100
 """So many released records near a class, besides its own, lend their values to its counterfeits."""
+LEAST_HOLDERS = 3
+"""So many of these have each value that a completed class shows."""
 
 
 class Counterfeits(NamedTuple):
@@ -39,6 +42,8 @@ class ShortClasses:
         int32[n], the class of each row that is suppressed for want of people; negative for all others.
     low, high
         int32[q, c], the bounds of what each class would publish.
+    shown
+        int64[p, n], numbers that are equal for values of a field that are published alike.
     """
 
     rows: Columns
@@ -46,14 +51,16 @@ class ShortClasses:
     short: NDArray[np.int32]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
+    shown: NDArray[np.int64]
 
     def chosen(
         self, k: int, least: NDArray[np.int64], most: RecordBound, draws: np.random.Generator
-    ) -> NDArray[np.int64]:
+    ) -> dict[int, NDArray[np.int64]]:
         """Return the classes that are completed to k records, those that need fewest counterfeits first.
 
-        Each has as many people at least as it needs counterfeits, and these show as many values as are asked, and
-        no more of all records are counterfeits than may be.
+        Each has as many people at least as it needs counterfeits, and these show as many values as are asked, all
+        of them usual near by, and no more of all records are counterfeits than may be. Beside each are the rows
+        that lend its counterfeits their values. O(classes x rows).
 
         Parameters
         ----------
@@ -70,35 +77,57 @@ class ShortClasses:
             there = column[members] != NO_VALUE
             pairs = np.unique(np.stack([place[there], column[members][there]]), axis=1)
             fit &= np.bincount(pairs[0], minlength=len(numbers)) >= asked
+        for column in self.shown:  # spares the look near by, which takes as long as there are rows
+            value = np.unique(column, return_inverse=True)[1]
+            rare = np.bincount(value[self.released], minlength=len(value)) < LEAST_HOLDERS
+            fit[place[rare[value[members]]]] = False
         order = draws.permutation(np.flatnonzero(fit))
         order = order[np.argsort(-people[order], kind="stable")]
-        released, made, found = int(self.released.sum()), 0, list[int]()
-        for number in order.tolist() if released else ():
-            made += k - int(people[number])
+        released, made, found = int(self.released.sum()), 0, dict[int, NDArray[np.int64]]()
+        for place_of in order.tolist() if released else ():
+            number, own = int(numbers[place_of]), members[place == place_of]
+            lenders = self._lenders(number, own, draws)
+            if lenders is None:
+                continue
+            made += k - len(own)
             released += k
             if made > most.of(released):
                 break
-            found.append(int(numbers[number]))
-        return np.array(found, np.int64)
+            found[number] = lenders
+        return found
 
-    def drawn(self, completed: NDArray[np.int64], k: int, draws: np.random.Generator) -> Counterfeits:
-        """Return the counterfeits of classes that are completed to k records.
+    def _lenders(self, number: int, own: NDArray[np.int64], draws: np.random.Generator) -> NDArray[np.int64] | None:
+        """Return the rows whose values the counterfeits of a class may show; None if it has an unusual value.
 
-        Each shows the value of a row that is drawn for it, among those of its own class and of released rows near
-        it: of rows outside of its bounds in fewest attributes, then by how far, as a share of the greatest
-        code. So a value that only the class has may be a counterfeit's too, and none occurs that would not be
-        published without them. O(classes x rows).
+        These are its own and the released ones near it, rows outside of its bounds in fewest attributes first, then
+        by how far, as a share of the greatest code. A value is usual if `LEAST_HOLDERS` of those near by have it.
+        An unusual one would be somebody's for sure, since no counterfeit shows it; and where most values are
+        unusual, one that also occurs near by would be nobody's.
         """
         released = np.flatnonzero(self.released)
         codes = self.rows.codes[:, released]
         spans = self.rows.codes.max(axis=1, initial=1)[:, None]
+        gap = np.maximum(self.low[:, number, None] - codes, codes - self.high[:, number, None]).clip(0)
+        outside, far = (gap > 0).sum(axis=0), (gap / spans).sum(axis=0)
+        near = released[np.lexsort((draws.random(len(released)), far, outside))[:NEIGHBOURS]]
+        usual = np.ones(len(near), np.bool_)
+        for column in self.shown:
+            values, held = np.unique(column[near], return_counts=True)
+            often = values[held >= LEAST_HOLDERS]
+            if not np.isin(column[own], often).all():
+                return None
+            usual &= np.isin(column[near], often)
+        return np.concatenate([own, near[usual]])
+
+    def drawn(self, completed: Mapping[int, NDArray[np.int64]], k: int, draws: np.random.Generator) -> Counterfeits:
+        """Return the counterfeits of classes that are completed to k records.
+
+        Each shows the value of a row that is drawn for it from its class's lenders. So a value that only the class
+        has is nobody's, and none occurs that would not be published without them.
+        """
         like, donors = list[int](), list[int]()
-        for number in completed.tolist():
+        for number, lenders in completed.items():
             own = np.flatnonzero(self.short == number)
-            gap = np.maximum(self.low[:, number, None] - codes, codes - self.high[:, number, None]).clip(0)
-            outside, far = (gap > 0).sum(axis=0), (gap / spans).sum(axis=0)
-            nearest = np.lexsort((draws.random(len(released)), far, outside))[:NEIGHBOURS]
-            lenders = np.concatenate([own, released[nearest]])
             count = k - len(own)
             like += draws.choice(own, count).tolist()
             donors += draws.choice(lenders, count).tolist()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_anon.engine.completing.completion import Counterfeits, ShortClasses
 from stream_anon.operations.audit.auditing import audit_files
@@ -16,8 +17,8 @@ from tests.support.completed import policy_with, release, townspeople
 PEOPLE = townspeople(1_000)
 
 
-def _all_short(table: ShortClasses, *_: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.unique(table.short[table.short >= 0]).astype(np.int64)
+def _all_short(table: ShortClasses, *_: object) -> dict[int, NDArray[np.int64]]:
+    return {one: np.flatnonzero(table.short == one) for one in np.unique(table.short[table.short >= 0]).tolist()}
 
 
 def test_classes_that_may_not_be_completed_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
