@@ -57,14 +57,14 @@ class ReturnsKey(SecretKey):
 
 def counted_release(window: SealedWindow, release: Release) -> CountedRelease:
     """Return whom a window releases whose rows are in the order of its release; O(n log n), in any thread."""
-    everybody, out = people_of(window), people_of(window, release.class_of_row >= 0)
-    sources = [*everybody.values(), np.empty(0, np.int64)]
-    _, times = np.unique(np.concatenate(sources), return_counts=True)
-    return CountedRelease(
-        {source: ReleasedPeople(window.sealed_at, people) for source, people in out.items()},
-        {source: np.setdiff1d(everybody[source], out[source], assume_unique=True) for source in everybody},
-        int(np.count_nonzero(times > 1)),
-    )
+    source_of_row, released = _source_of_row(window), release.class_of_row >= 0
+    out, kept_back = dict[int, ReleasedPeople](), dict[int, NDArray[np.int64]]()
+    for source, people in window.everybody.items():
+        is_out = np.zeros(len(people), np.bool_)
+        is_out[np.searchsorted(people, window.people[released & (source_of_row == source)])] = True
+        out[source], kept_back[source] = ReleasedPeople(window.sealed_at, people[is_out]), people[~is_out]
+    _, times = np.unique(np.concatenate([*window.everybody.values(), np.empty(0, np.int64)]), return_counts=True)
+    return CountedRelease(out, kept_back, int(np.count_nonzero(times > 1)))
 
 
 class Returns:
@@ -98,7 +98,7 @@ class Returns:
     def open(self, source: int, counts: SourceCounts | None = None) -> None:
         """Count the people of a source from now on, beginning with what its former owners have released."""
         self._turn()
-        self._of[source] = self.empty() if counts is None else counts
+        self._of[source] = SourceCounts(self._bound, self._period) if counts is None else counts
         if self._of[source].period < self._period:
             self._of[source].turn(self._period)
 
@@ -125,9 +125,10 @@ class Returns:
         named = self._key.pseudonyms(people)
         counts = {source: own.counts for source, own in self._of.items()}
         window = replace(window, people=named, sealed_at=int(self._wall()), counted=counts)
-        for source, own in people_of(window).items():
+        everybody = people_of(window)
+        for source, own in everybody.items():
             self._of[source].counts.add(own)
-        return window
+        return replace(window, everybody=everybody)
 
     def settle(self, window: SealedWindow, counted: CountedRelease) -> None:
         """Take those off again who were in a window that is out, and of whom no record is.
@@ -148,17 +149,11 @@ class Returns:
                 source.turn(period)
 
 
-def people_of(window: SealedWindow, released: NDArray[np.bool_] | None = None) -> Mapping[int, NDArray[np.int64]]:
-    """Return the pseudonyms in a counted window by source, each once, ascending.
+def people_of(window: SealedWindow) -> Mapping[int, NDArray[np.int64]]:
+    """Return the pseudonyms in a window by source, each once, ascending; O(n log n)."""
+    source_of_row = _source_of_row(window)
+    return {source: np.unique(window.people[source_of_row == source]) for source in sorted(set(window.sources))}
 
-    Parameters
-    ----------
-    released
-        bool[n], the rows that count; all without it.
-    """
-    source_of_row = np.array(window.sources, np.int64)[window.stretches]
-    chosen = np.ones(len(source_of_row), np.bool_) if released is None else released
-    return {
-        source: np.unique(window.people[chosen & (source_of_row == source)])
-        for source in sorted(set(window.sources))
-    }
+
+def _source_of_row(window: SealedWindow) -> NDArray[np.int64]:
+    return np.array(window.sources, np.int64)[window.stretches]

@@ -77,9 +77,10 @@ class SealedWindow:
         int32[n], the stretch of each row; int64[n], its offset.
     over_limit, returning
         Records that were left out; see `WindowPart`.
-    people, sealed_at, counted
+    people, sealed_at, counted, everybody
         Where returns are counted, see `engine.returning`: int64[n], the pseudonym of each row's person; when the
-        window was sealed, in seconds since the epoch; the counts that it was added to, by source.
+        window was sealed, in seconds since the epoch; by source, the counts that it was added to, and all its
+        pseudonyms, each once, ascending.
     """
 
     policy: Policy
@@ -102,6 +103,7 @@ class SealedWindow:
     people: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     sealed_at: int = 0
     counted: Mapping[int, object] = field(default_factory=dict)
+    everybody: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -111,7 +113,8 @@ class SealedWindow:
     @property
     def held(self) -> int:
         """Return the bytes of its rows."""
-        return _bytes_of(self.columns, self.payload, self.offsets, self.stretches, self.people)
+        named = self.everybody.values()
+        return _bytes_of(self.columns, self.payload, self.offsets, self.stretches, self.people, *named)
 
     def turned(self, order: NDArray[np.int64], columns: Columns, partitioner: Partitioner) -> SealedWindow:
         """Return the window with row order[i] in the place of row i.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -57,13 +58,22 @@ def rest_values(policy: Policy, batch: CodedBatch, texts: Iterable[bytes | None]
     exact = tuple(replace(a, families=(), rest=None) if a in rested else a for a in policy.attributes)
     raw = list(texts)
     bare = codec_of(replace(policy, attributes=exact)).decode(raw, 0, np.arange(len(raw)))
-    counted = [_counted(attribute, policy.passed.index(attribute), batch, bare) for attribute in rested]
-    return tuple(each for each in counted if each.records)
+    read = [(policy.passed.index(attribute), attribute) for attribute in rested]
+    records, held = Counter[str](), {attribute.name: set[tuple[Any, int]]() for attribute in rested}
+    # Each payload once, for reading one decodes it.
+    for row in batch.payload:
+        records.update(attribute.name for place, attribute in read if row[place] == attribute.rest)
+    for row, person in zip(bare.payload, bare.individuals.tolist(), strict=True):
+        for place, attribute in read:
+            held[attribute.name].add((row[place], person))
+    return tuple(
+        _counted(attribute, records[attribute.name], held[attribute.name])
+        for attribute in rested
+        if records[attribute.name]
+    )
 
 
-def _counted(attribute: Sensitive, place: int, batch: CodedBatch, bare: CodedBatch) -> RestValues:
-    records = sum(row[place] == attribute.rest for row in batch.payload)
-    held = {(row[place], person) for row, person in zip(bare.payload, bare.individuals.tolist(), strict=True)}
+def _counted(attribute: Sensitive, records: int, held: set[tuple[Any, int]]) -> RestValues:
     people = Counter(value for value, _ in held if value not in attribute.label_of)
     most = max(people.values()) / people.total() if people else 0.0
     return RestValues(attribute.name, records, len(people), most)

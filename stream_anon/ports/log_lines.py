@@ -110,6 +110,12 @@ class LogLine(StrEnum):
         "A worker process ended by itself; it is started again.",
         "Look for `failed` of the same `worker` before it. A `code` of -9 is often the kernel, out of memory.",
     )
+    FLEET_REFUSED = (
+        "fleet-refused",
+        "error",
+        "The fleet ends, since its settings or a condition forbid that a worker starts, or that any starts again.",
+        "Read the workers' own words before it: `code` is 2 for settings, 4 for a condition (`stream-anon check`).",
+    )
     WORKER_NOT_STARTED = (
         "worker-not-started",
         "error",

@@ -28,6 +28,10 @@ from stream_anon.settings.section import Section
 from stream_anon.settings.yaml_text import read_yaml
 
 _ONE_K = {"k", "max_risk"}
+_ONE_USE = (
+    "each needs one of its own, since whoever has a key can replay windows (draws), look people up (counts of "
+    "returns), sign certificates, or make digests"
+)
 _OF_RECORDS = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}  # JSON is YAML: .json may be a policy
 
 
@@ -92,23 +96,26 @@ def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
     engine, digests, returning = settings.engine, settings.output.digest_key_file, settings.privacy.returning
     sign = settings.certificates.sign
     folder, changed = path.absolute().parent, dict[str, Section]()
+    named = dict[Path, str]()
 
-    def placed(file: str, use: str, could: str) -> str:
-        """Return the whole path of a key, which must not be the one of digests."""
-        if digests is not None and (folder / digests).resolve() == (folder / file).resolve():
-            told = f"is the key of {use} too: anybody who checks digests could {could}"
-            raise SettingsError("output.digest_key_file", told, str(path))
+    def placed(key: str, file: str) -> str:
+        """Return the whole path of a key's file, which must be that of no other key."""
+        first = named.setdefault((folder / file).resolve(), key)
+        if first != key:
+            raise SettingsError(key, f"is the file of {first} too: {_ONE_USE}", str(path))
         return str(folder / file)
 
     if engine.draws_key_file is not None:
-        update = {"draws_key_file": placed(engine.draws_key_file, "draws", "replay windows")}
+        update = {"draws_key_file": placed("engine.draws_key_file", engine.draws_key_file)}
         changed["engine"] = engine.model_copy(update=update)
     if returning is not None and returning.key_file is not None:
-        update = {"key_file": placed(returning.key_file, "counts of returns", "look people up")}
+        update = {"key_file": placed("privacy.returning.key_file", returning.key_file)}
         changed["privacy"] = settings.privacy.model_copy(update={"returning": returning.model_copy(update=update)})
     if sign is not None:
-        update = {"key_file": placed(sign.key_file, "signatures", "sign certificates")}
+        update = {"key_file": placed("certificates.sign.key_file", sign.key_file)}
         changed["certificates"] = settings.certificates.model_copy(update={"sign": sign.model_copy(update=update)})
+    if digests is not None:
+        placed("output.digest_key_file", digests)
     return settings.model_copy(update=changed) if changed else settings
 
 

@@ -57,7 +57,7 @@ def policy() -> Policy:
 
 
 def is_long(value: bytes | None) -> bool:
-    """Return whether the text of a value may have more than `MOST` bytes; control characters grow most, sixfold."""
+    """Return whether the text of a value may have more than `MOST` bytes; control characters grow sixfold."""
     return 8 * len(value or b"") > MOST
 
 

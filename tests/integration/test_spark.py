@@ -356,6 +356,22 @@ def test_a_query_whose_first_micro_batch_a_condition_forbids_ends_and_shows_noth
     assert query.stored == ["batch=00000000", "batch=00000001"]  # a later one does not stop it
 
 
+def test_a_release_whose_day_has_passed_is_refused_in_the_driver_and_in_a_task(tmp_path: Path) -> None:
+    policy, folder = (
+        Policy.load(write_policy(tmp_path, release={"valid_until": "2020-01-31"})),
+        tmp_path / "released",
+    )
+    untouched = SimpleNamespace()  # any look at it is an AttributeError
+    with pytest.raises(Refused, match="release-expired"):
+        spark_host.release_dataframe(untouched, policy, folder)
+    with pytest.raises(Refused, match="release-expired"):
+        spark_host.released_batches(policy, folder)
+    assert not folder.exists()
+    spark_host.released_batches(policy, folder, accept_risks=["release-expired"])
+    with pytest.raises(Refused, match="release-expired"):
+        ReleaseFolder(folder, policy, "a task").release("part=00000", people(60))
+
+
 def test_a_table_is_released_once_and_as_a_whole(spark: Any, tmp_path: Path) -> None:
     policy, frame = Policy.load(write_policy(tmp_path, **SEEDED)), table_of(spark, tmp_path)
     released = tmp_path / "released"

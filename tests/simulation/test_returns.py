@@ -11,7 +11,6 @@ import pytest
 
 from stream_anon.engine import closing
 from stream_anon.engine.release_counts import ReleaseCounts
-from stream_anon.engine.returning import people_of
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.release import CountedRelease, ReleasedPeople
 from stream_anon.ports.release_history import released_in
@@ -121,6 +120,5 @@ async def test_a_storm_shows_it_where_counting_is_broken(broken: str, monkeypatc
 
 
 def all_kept_back(window: SealedWindow) -> CountedRelease:
-    everybody = people_of(window)
-    out = {source: ReleasedPeople(window.sealed_at, people) for source, people in everybody.items()}
-    return CountedRelease(out, everybody, 0)
+    out = {source: ReleasedPeople(window.sealed_at, people) for source, people in window.everybody.items()}
+    return CountedRelease(out, window.everybody, 0)

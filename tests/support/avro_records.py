@@ -13,6 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 MOST_LEVELS = 64
+_MOST_DECIMAL = 2 ** (8 * 128 - 1)  # in 128 bytes; docs/guides/avro.md
 
 
 class Unfit(Exception):  # noqa: N818 - it is an answer
@@ -276,6 +277,8 @@ def meaning(value: Any, logical: str, told: dict[str, Any]) -> Any:
         return Raw()
     if logical == "decimal":
         number, scale = int.from_bytes(value, "big", signed=True), told.get("scale", 0)
+        if not -_MOST_DECIMAL <= number < _MOST_DECIMAL:
+            return Raw()
         return Decimal((number < 0, tuple(map(int, str(abs(number)))), -scale))
     if logical == "uuid" and isinstance(value, bytes):
         digits = value.hex()

@@ -14,6 +14,7 @@ from stream_anon.judging.disguises.identifying import Identifying
 COUNT = 60
 _FIRST = ["Ada", "Grace", "Emmy", "José", "Søren", "Nguyễn", "Anne-Marie", "Zoë", "Иван", "王"]
 _LAST = ["Lovelace", "O'Neil", "Nöther", "van Dam", "de la Cruz", "MacLeod", "Петров", "小明"]
+_LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZÄ"
 _STREETS = ["Elm Street", "Rue de Rome", "Hauptstr.", "Calle Mayor"]
 
 
@@ -71,6 +72,17 @@ OF_PEOPLE: list[tuple[str, Identifying, list[object]]] = [
     ("device.imei", Identifying.DEVICES, _made(lambda n: _with_check("35209", n))),
     ("school.pupil.email", Identifying.EMAILS, _made(lambda n: f"u{n}@example.org")),
     ("home_phone_number", Identifying.PHONES, _made(lambda n: 10**9 + n)),
+    ("plate", Identifying.VEHICLES, _made(lambda n: f"{_LETTERS[n % 24]}{_LETTERS[n % 23]}-{n % 900 + 100}")),
+    (
+        "plate_number",
+        Identifying.VEHICLES,
+        _made(lambda n: f"KA01{_LETTERS[n % 24]}{_LETTERS[n % 23]}{n % 9000 + 1000}"),
+    ),
+    ("family_name", Identifying.NAMES, ["Meier", "Aceves", "Davidae-Roy", "Rossi", "Kim", *_LAST]),
+    ("mobile", Identifying.PHONES, _made(lambda n: 2 * 10**7 + n % 10**7)),  # of Denmark, Norway or Singapore
+    ("mobile", Identifying.PHONES, _made(lambda n: f"06{n % 10**8:08d}")),
+    ("login", Identifying.LOGINS, _made(lambda n: f"{_FIRST[n % 3].lower()}.{_LETTERS[n % 24]}{n % 100}")),
+    ("login", Identifying.LOGINS, _made(lambda n: f"{n % 100}walker")),
     ("username", Identifying.LOGINS, _made(lambda n: f"walker{n % 1000}")),
 ]
 

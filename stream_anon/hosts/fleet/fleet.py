@@ -106,6 +106,7 @@ class Fleet:
         self._stop, self._orders = stop, orders
         self._warm = asyncio.Event()
         self._running: dict[int, Process] = {}
+        self._refused: set[int] = set()  # workers that were refused and have not reported since
 
     async def run(self) -> None:
         """Run until `stop`, then end all processes within ten seconds.
@@ -113,9 +114,9 @@ class Fleet:
         Raises
         ------
         SettingsError
-            If a worker refuses the settings.
+            If a worker refuses the settings at its first start, or each worker refused them at its last one.
         Refused
-            If a condition forbids the first start of a worker.
+            If a condition forbids the first start of a worker, or forbade the last one of each.
         """
         keeping = [asyncio.create_task(self._keep(number)) for number in range(self._workers)]
         stopped = asyncio.create_task(self._stop.wait())
@@ -156,11 +157,16 @@ class Fleet:
             end = await self._run_one(number)
             if self._stop.is_set():
                 return
-            # If a worker that has run before may not start again, the others, which run well, go on.
-            if first and end == WRONG_SETTINGS:
-                raise SettingsError("settings", "a worker refuses them; its own line says why")
-            if first and end == REFUSED:
-                raise Refused("a worker must not start; its own line says why")
+            if end in {WRONG_SETTINGS, REFUSED}:
+                self._refused.add(number)
+                # While others run well, a worker that has run before is tried again.
+                if first or self._all_refused:
+                    self._log.error(LogLine.FLEET_REFUSED, workers=sorted(self._refused), code=end)
+                    if end == REFUSED:
+                        raise Refused("a worker must not start; its own line says why")
+                    raise SettingsError("settings", "a worker refuses them; its own line says why")
+            else:
+                self._refused.discard(number)
             first = False
             if self._clock.monotonic() - begun >= STEADY:
                 pause = FIRST_PAUSE
@@ -171,6 +177,11 @@ class Fleet:
                 self._log.error(LogLine.WORKER_ENDED, worker=number, code=end, again_in=pause)
             await unless_stopped(self._stop, asyncio.sleep(pause))
             pause = min(2 * pause, LONGEST_PAUSE)
+
+    @property
+    def _all_refused(self) -> bool:
+        """Return whether each worker was refused that may start; before the first one is warm no other may."""
+        return len(self._refused) == (self._workers if self._warm.is_set() else 1)
 
     async def _run_one(self, number: int) -> int | str:
         """Run a worker process to its end; return its exit code, or why the system could not start it."""
@@ -203,6 +214,7 @@ class Fleet:
                 if report is None:
                     return
                 self._board.take(number, report)
+                self._refused.discard(number)
                 if report.warm:
                     self._warm.set()
                 send(process, self._orders)

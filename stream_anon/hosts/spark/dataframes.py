@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import functions
 
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, Refused
@@ -25,6 +26,7 @@ from stream_anon.hosts.spark.ranges import joined_ranges
 from stream_anon.judging.refusing import OF_CALL, conditions_of, raise_if_forbidden
 from stream_anon.judging.sample_study import sampled_by
 from stream_anon.judging.tally import Tally
+from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, require_policy
 
@@ -78,12 +80,14 @@ def release_dataframe(
         If the policy is none, such as the path of its file.
     """
     require_policy(policy)
+    accepted, key = conditions_of(accept_risks), key_of(draws_key)
+    raise_if_expired(policy.release, SystemClock().wall(), accepted)
     final = Path(folder).absolute()
     if final.exists():
         raise Refused(f"{final}: is there already, and records would be released a second time")
     making = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
     parts, origin = making / "parts", secrets.token_hex(8)
-    read, accepted, key = declared(frame, policy), conditions_of(accept_risks), key_of(draws_key)
+    read = declared(frame, policy)
     sample, judged = _judge(read, policy, accepted)
     try:
         # 1. A hidden folder, into which nobody else may look before all is whole.

@@ -6,10 +6,13 @@ import os
 from collections.abc import Callable, Collection
 from typing import Any
 
+from stream_anon.adapters.clock import SystemClock
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.hosts.spark.columns import declared
+from stream_anon.judging.refusing import conditions_of
+from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.policy import Policy, require_policy
 
 _QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the same as long as the checkpoint does
@@ -44,9 +47,15 @@ def released_batches(
     first release, if the folder holds releases of another query, or if a micro-batch is repeated with another
     number of records: then the source does not give again what it gave, and records may be lost or come in another
     micro-batch too.
+
+    Raises
+    ------
+    Refused
+        If the day has passed up to which the policy states its release: the query does not begin.
     """
     require_policy(policy)
     key = key_of(draws_key)
+    raise_if_expired(policy.release, SystemClock().wall(), conditions_of(accept_risks))
 
     def release(frame: Any, batch: int) -> StoredRelease:
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY)

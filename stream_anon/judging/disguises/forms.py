@@ -32,6 +32,10 @@ _VIN = re.compile(r"(?=.*\d)(?=.*[G-HJ-NPR-Z])[A-HJ-NPR-Z0-9]{17}")
 _SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
 _NUMBERED = re.compile(r"(?=(?:\D*\d){3})[A-Z0-9][A-Z0-9 ./-]{3,24}", re.IGNORECASE)
 _PLATE = re.compile(r"(?=.*\d)(?=.*[^\W\d])[\w -]{4,12}")
+# A number with a unit of up to three letters, and what Python writes of a large one: `40k`, `3x`, `1e+16`.
+_COUNTED = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?[^\W\d_]{0,3}", re.IGNORECASE)
+# Families of animals and of plants: ICZN, article 29.2, and ICN, article 18.1.
+_TAXON = re.compile(r"[A-Z]+(idae|aceae)", re.IGNORECASE)
 _LOGIN = re.compile(r"(?=.*[^\W\d])[\w.@+-]{2,64}")
 _PAIR = re.compile(r"([+-]?\d{1,2}\.\d{3,})\s*[,; ]\s*([+-]?\d{1,3}\.\d{3,})")
 _FINE = re.compile(r"[+-]?\d{1,3}\.\d{3,}")
@@ -93,10 +97,15 @@ def is_phone(text: str) -> bool:
 
 
 def may_be_phone(text: str) -> bool:
-    """Return whether a text may be a telephone number where the field's name says that it holds some."""
+    """Return whether a text may be a telephone number where the field's name says that it holds some.
+
+    Digits alone may count something, such as calls. They are a number to dial if they begin with 0, or if they are
+    eight or more: so many have national numbers of mobile telephones.
+    """
     if _DAY.fullmatch(text) or _DECIMAL.fullmatch(text):
         return False
-    return _DIALLED.fullmatch(text) is not None and 6 <= _digits(text) <= 15
+    least = 8 if text.isdigit() and text[0] != "0" else 6
+    return _DIALLED.fullmatch(text) is not None and least <= _digits(text) <= 15
 
 
 def is_ssn(text: str) -> bool:
@@ -136,8 +145,8 @@ def may_be_numbered(text: str) -> bool:
 
 
 def may_be_login(text: str) -> bool:
-    """Return whether a text may be a user name where the field's name says so."""
-    return _LOGIN.fullmatch(text) is not None
+    """Return whether a text may be a user name where the field's name says so, and no number with a unit."""
+    return _LOGIN.fullmatch(text) is not None and not _COUNTED.fullmatch(text)
 
 
 def may_be_street(text: str) -> bool:
@@ -157,8 +166,13 @@ def may_be_coordinate(text: str) -> bool:
 
 
 def may_be_name(text: str) -> bool:
-    """Return whether a text may be somebody's name where the field's name says so: one to five words of letters."""
+    """Return whether a text may be somebody's name where the field's name says so: one to five words of letters.
+
+    The scientific name of a family of animals or plants is nobody's.
+    """
     parts = text.replace(",", " ").split()
+    if _TAXON.fullmatch(text):
+        return False
     return len(text) <= _MOST_NAME and 1 <= len(parts) <= 5 and all(map(_is_word, parts))
 
 
@@ -186,6 +200,11 @@ def is_prose(text: str) -> bool:
 def shape(text: str) -> str:
     """Return what a text has where: A for a letter, 9 for a digit, everything else as it is."""
     return "".join("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
+
+
+def letters(text: str) -> str:
+    """Return the letters of a text, in their order."""
+    return "".join(filter(str.isalpha, text))
 
 
 def _is_word(text: str) -> bool:

@@ -53,6 +53,7 @@ _STATE_NUMBER = word_set("ssn nin nino nhs passport sin cpr bsn pesel aadhaar cp
 _RECORD = word_set("mrn")
 _ACCOUNT = word_set("account acct licence license beneficiary insurance policy member certificate chart")
 _PLATE = word_set("plate numberplate licenseplate")
+_OF_VEHICLES = word_set("licence license vehicle numberplate licenseplate")
 _LOGIN = word_set("username login")
 # Beside these others may stand without another meaning: `home_phone`, but not `phone_calls`.
 _QUALIFYING = (
@@ -137,27 +138,38 @@ def resemblance(name: str, values: Iterable[Hashable], *, few: bool = False) -> 
         Whether fewer than `FEWEST` are enough where most have a form that no field's name must tell: a proposal
         errs on the closed side.
     """
+    return _most_alike((name,), values, few=few)
+
+
+def looks_like(attribute: Attribute, values: Sequence[Hashable]) -> Resemblance | None:
+    """Return what the values of a declared field look like, by its name in the policy and that in the records."""
+    return _most_alike(tuple(dict.fromkeys((attribute.name, attribute.column))), values, few=False)
+
+
+def _most_alike(names: Sequence[str], values: Iterable[Hashable], *, few: bool) -> Resemblance | None:
+    """Return what values look like most by any of the names of their field; see `resemblance`."""
     items = (item for value in values for item in (value if isinstance(value, tuple) else (value,)))
     different = set(items) - {None}
     texts = [text[: forms.MOST_READ] for item in different if (text := _text(item)) is not None]
     fewest = min(FEWEST, MOST * len(different)) if few else FEWEST
     if not texts or len(texts) < fewest:
         return None
-    of_thing = not _OF_THINGS.isdisjoint(words(name)) and PEOPLE.isdisjoint(words(name))
+    of_thing = all(map(_names_thing, names))
+    looked_for = [(form, fewest, form.of_people and not of_thing) for form in _BY_FORM]
+    for name in names:
+        person = not _names_thing(name)
+        looked_for += [(form, FEWEST, form.of_people and person) for form in _by_name(name, texts)]
     found = [
-        Resemblance(form.kind, count / len(different), form.of_people and not of_thing)
-        for forms_of, enough in ((_by_name(name), FEWEST), (_BY_FORM, fewest))
-        for form in forms_of
+        Resemblance(form.kind, count / len(different), of_people)
+        for form, enough, of_people in dict.fromkeys(looked_for)
         if (count := sum(map(form.has, texts))) >= max(enough, form.least * len(different))
     ]
-    found += _numbers(name, texts, len(different), of_thing)
+    found += _numbers(names, texts, len(different), of_thing)
     return max(found, key=_strength, default=None)
 
 
-def looks_like(attribute: Attribute, values: Sequence[Hashable]) -> Resemblance | None:
-    """Return what the values of a declared field look like, by its name in the policy and that in the records."""
-    found = (resemblance(name, values) for name in dict.fromkeys((attribute.name, attribute.column)))
-    return max((each for each in found if each is not None), key=_strength, default=None)
+def _names_thing(name: str) -> bool:
+    return not _OF_THINGS.isdisjoint(words(name)) and PEOPLE.isdisjoint(words(name))
 
 
 def _strength(found: Resemblance) -> tuple[bool, float]:
@@ -180,7 +192,7 @@ def _text(value: object) -> str | None:
     return repr(value)
 
 
-def _by_name(name: str) -> Iterator[_LookedFor]:
+def _by_name(name: str, texts: Sequence[str]) -> Iterator[_LookedFor]:
     """Yield the forms that only the name of a field makes those of identifiers."""
     own = last_words(name)
     if _is_of(own, _PHONE):
@@ -191,7 +203,8 @@ def _by_name(name: str) -> Iterator[_LookedFor]:
         yield _LookedFor(Identifying.RECORDS, forms.may_be_numbered, MOST, of_people=True)
     if own & _ACCOUNT:
         yield _LookedFor(Identifying.RECORDS, forms.may_be_numbered, MOST, of_people=False)
-    if _is_of(own, _PLATE):
+    # A plate of a laboratory is numbered too, behind the same letters.
+    if _is_of(own, _PLATE) and (own & _OF_VEHICLES or _most(forms.letters, texts)[1] < MOST * len(texts)):
         yield _LookedFor(Identifying.VEHICLES, forms.may_be_plate, MOST, of_people=True)
     if own & _STREET and not own & _NOT_STREET:
         yield _LookedFor(Identifying.STREETS, forms.may_be_street, MOST, of_people=True)
@@ -212,14 +225,19 @@ def _is_of(own: set[str], known: frozenset[str]) -> bool:
     return bool(own & known) and own <= known | _QUALIFYING
 
 
-def _numbers(name: str, texts: Sequence[str], different: int, of_thing: bool) -> Iterator[Resemblance]:
+def _most(of: Callable[[str], str], texts: Sequence[str]) -> tuple[str, int]:
+    """Return what most texts have in common, and how many of them have it."""
+    return Counter(map(of, texts)).most_common(1)[0]
+
+
+def _numbers(names: Sequence[str], texts: Sequence[str], different: int, of_thing: bool) -> Iterator[Resemblance]:
     """Yield what is seen of all values together: numbers of one state, or of one shape."""
     least = max(FEWEST, MOST * different)
     for states, of_people in ((OF_PEOPLE, not of_thing), (ALSO_OF_OTHERS, False)):
         count = most_of_one_state(texts, states, MOST)
         if count >= least:
             yield Resemblance(Identifying.NATIONAL, count / different, of_people)
-    ((most, count),) = Counter(map(forms.shape, texts)).most_common(1)
+    most, count = _most(forms.shape, texts)
     numbered = len(most) >= _LEAST_CODE and most.count("9") >= 3 and "A" in most and not set(most) - set("A9-_/")
-    if numbered and count >= least and POSTAL.isdisjoint(words(name)):
+    if numbered and count >= least and any(POSTAL.isdisjoint(words(name)) for name in names):
         yield Resemblance(Identifying.RECORDS, count / different, of_people=False)

@@ -45,6 +45,12 @@ class PublicKeys:
         require_cryptography(OPTION)
         self._keys = {key_name(key): key for text in texts for key in _read(text)}
 
+    def __or__(self, other: PublicKeys) -> PublicKeys:
+        """Return the keys of both."""
+        both = PublicKeys(())
+        both._keys = self._keys | other._keys
+        return both
+
     def __contains__(self, name: object) -> bool:
         return name in self._keys
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stream_anon.engine import returning
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.returning import Returns, ReturnsKey, people_of
+from stream_anon.engine.returning import Returns, ReturnsKey
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
@@ -171,7 +174,7 @@ def test_what_is_noted_is_who_was_released_and_who_comes_from_two_sources_is_tol
     sealed = window(made, [1, 7, 8], source=1)
     found = closed(sealed).people
     assert found is not None
-    everybody = {source: people.tolist() for source, people in people_of(sealed).items()}
+    everybody = {source: people.tolist() for source, people in sealed.everybody.items()}
     assert {source: released.people.tolist() for source, released in found.released.items()} == everybody
     assert {source: len(people) for source, people in everybody.items()} == {0: 3, 1: 3}
     assert all(released.sealed == 10 * DAY for released in found.released.values())
@@ -179,6 +182,52 @@ def test_what_is_noted_is_who_was_released_and_who_comes_from_two_sources_is_tol
     few = closed(window(engine(returns(5), k=3), [1, 2])).people
     assert few is not None
     assert [len(few.released[0].people), len(few.kept_back[0]), few.scattered] == [0, 2, 0]
+
+
+def test_the_people_of_a_window_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, calls = returning.people_of, list[SealedWindow]()
+
+    def people_of(sealed: SealedWindow) -> Mapping[int, NDArray[np.int64]]:
+        calls.append(sealed)
+        return found(sealed)
+
+    monkeypatch.setattr(returning, "people_of", people_of)
+    counted = returns(2)
+    settle(counted, window(engine(counted), [1, 2, 3]))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_who_is_released_and_who_is_kept_back_are_those_of_the_rows(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    made = engine(returns(5))
+    for source in (0, 1):
+        people = draws.integers(1, 12, 12).tolist()
+        made.add(batch_of(made._policy, source, range(12), people=people), 0.0)
+    sealed = made.seal(0.0)
+    assert sealed is not None
+    class_of_row = np.where(draws.random(sealed.records) < 0.4, 0, -1)
+    found = returning.counted_release(sealed, replace(closed(sealed), class_of_row=class_of_row))
+    rows = list(zip(np.array(sealed.sources)[sealed.stretches].tolist(), sealed.people.tolist(), strict=True))
+    out = {row for row, number in zip(rows, class_of_row.tolist(), strict=True) if number >= 0}
+    assert {(source, one) for source, who in found.released.items() for one in who.people.tolist()} == out
+    assert {(source, one) for source, who in found.kept_back.items() for one in who.tolist()} == {*rows} - out
+    of_two = Counter(person for _, person in {*rows})
+    assert found.scattered == sum(times > 1 for times in of_two.values())
+
+
+def test_a_source_asks_the_time_once_when_it_is_opened() -> None:
+    asked: list[float] = []
+
+    def wall() -> float:
+        asked.append(10 * DAY)
+        return asked[-1]
+
+    counted = Returns(ReturnBound(1, DAY), KEY, wall)
+    for history in (None, counted.empty()):
+        asked.clear()
+        counted.open(0, history)
+        assert len(asked) == 1
 
 
 def test_what_is_left_out_on_purpose_is_not_among_too_many_suppressed() -> None:

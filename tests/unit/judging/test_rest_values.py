@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from stream_anon.formats.codecs import codec_of
+from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.judging.findings import Severity
 from stream_anon.judging.rest_values import RestValues, rest_values
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, study
 from stream_anon.microdata.policy import Policy
 from stream_anon.settings.policy_file import load_policy
-from tests.support.policies import people, write_policy
+from tests.support.policies import PEOPLE, people, write_policy
 
 ILLNESSES = ["flu", "cold", "gout", "flu", "gout", "pox", None, "cold", "gout", "cold"]
 Families = tuple[tuple[str | None, ...], ...]
@@ -46,6 +49,35 @@ def test_values_in_the_rest_are_counted_by_people(each: int, tmp_path: Path) -> 
     texts = _texts(each)
     (found,) = _counted(_policy(tmp_path), texts, texts)
     assert found == RestValues("illness", 5 * each, 3, 3 / 5)
+
+
+def test_each_payload_is_read_once_for_all_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = {"invariant": 2, "rest": "other"}
+    document = {
+        "privacy": {
+            "k": 3,
+            "individual": "person",
+            "sensitive": {
+                "illness": {**rest, "families": [["flu", "cold"]]},
+                "treatment": {**rest, "families": [["tea", "rest"]]},
+            },
+        },
+        "attributes": {**PEOPLE["attributes"], "treatment": {"role": "sensitive"}},
+    }
+    policy = load_policy(write_policy(tmp_path, **document))
+    treatments = ["tea", "bed", "bed", "rest", "bed", "run", "tea", "tea", "tea", "tea"]
+    records = zip(_texts(), treatments, strict=True)
+    texts = [json.dumps(json.loads(text) | {"treatment": treatment}).encode() for text, treatment in records]
+    read, rows_of = list[PassedTexts](), PassedTexts.__iter__
+
+    def counted(payload: PassedTexts) -> Iterator[Any]:
+        read.append(payload)
+        return rows_of(payload)
+
+    monkeypatch.setattr(PassedTexts, "__iter__", counted)
+    found = _counted(policy, texts, texts)
+    assert found == (RestValues("illness", 5, 3, 3 / 5), RestValues("treatment", 4, 2, 3 / 4))
+    assert len(read) == 2
 
 
 def test_without_texts_records_are_counted_and_values_are_not(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +85,12 @@ def test_a_service_that_counts_needs_a_key_and_nothing_else_does(document: dict[
         returns_key_of(settings)
 
 
-def test_the_key_of_returns_lies_beside_its_settings_and_is_not_that_of_digests(
-    document: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_key_of_returns_lies_beside_its_settings(document: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(json.dumps(document | RETURNING))
     returning = load_settings(path).privacy.returning
     assert returning is not None
     assert returning.key_file == str(tmp_path / "k")
-    path.write_text(json.dumps(document | RETURNING | {"output": {"digest_key_file": "./k"}}))
-    with pytest.raises(SettingsError, match="could look people up"):
-        load_settings(path)
 
 
 def test_an_event_that_may_be_sent_again_is_no_person(document: dict[str, Any]) -> None:
@@ -411,10 +409,30 @@ def test_the_key_of_draws_lies_beside_the_settings_that_name_it(
     assert load_settings(path).engine.draws_key_file == "/run/secrets/key"
 
 
-def test_one_file_is_not_the_key_of_draws_and_of_digests(tmp_path: Path) -> None:
-    keys = {"engine": {"draws_key_file": "key"}, "output": {"digest_key_file": "./key"}}
-    with pytest.raises(SettingsError, match="could replay windows"):
-        load_settings(write_policy(tmp_path, **keys))
+_KEYS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "engine.draws_key_file": lambda file: {"engine": {"draws_key_file": file}},
+    "privacy.returning.key_file": lambda file: {
+        "privacy": {"returning": {"most": 2, "period": "7d", "key_file": file}}
+    },
+    "certificates.sign.key_file": lambda file: {"certificates": {"sign": {"key_file": file}}},
+    "output.digest_key_file": lambda file: {"output": {"digest_key_file": file}},
+}
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(_KEYS, 2)])
+def test_no_file_holds_two_keys(one: str, other: str, document: dict[str, Any], tmp_path: Path) -> None:
+    def written(first: str, second: str) -> Path:
+        given = [_KEYS[one](first), _KEYS[other](second)]
+        privacy = {key: value for each in given for key, value in each.pop("privacy", {}).items()}
+        path = tmp_path / "policy.yaml"
+        path.write_text(json.dumps({**document, **given[0], **given[1], "privacy": document["privacy"] | privacy}))
+        return path
+
+    load_settings(written("a", "b"))
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    for same in ("a", "./a", str(tmp_path / "a"), "link"):
+        with pytest.raises(SettingsError, match=rf"{re.escape(other)}: is the file of {re.escape(one)} too"):
+            load_settings(written("a", same))
 
 
 @pytest.mark.parametrize(

@@ -86,17 +86,41 @@ async def test_a_worker_that_may_not_start_at_first_ends_the_fleet_at_once(
         with pytest.raises(error, match="its own line says why"):
             await bench.fleet.run()
     assert not bench.said("worker-ended")
+    assert [(line["code"], line["workers"]) for line in bench.said("fleet-refused")] == [(code, [0])]
     assert bench.value("workers_running") == 0
 
 
-async def test_a_worker_that_has_run_before_and_may_not_start_again_is_tried_again(tmp_path: Path) -> None:
-    begun = str(tmp_path / "begun")
-    bench = Bench(f"import os, sys\nif os.path.exists({begun!r}): sys.exit(4)\nopen({begun!r}, 'x'); sys.exit(1)")
+REFUSED_LATER = (
+    "import os, sys\nfile = {!r} + sys.argv[-1]\nif os.path.exists(file): sys.exit({})\nopen(file, 'x')\n"
+)
+
+
+async def test_a_worker_that_has_run_before_and_may_not_start_again_is_tried_again_while_others_run(
+    tmp_path: Path,
+) -> None:
+    once = "if sys.argv[-1] == '0': time.sleep(60)\n" + REFUSED_LATER.format(f"{tmp_path}/", 4)
+    bench = Bench(SAY + once + "sys.exit(1)", 2)
     running = asyncio.create_task(bench.fleet.run())
-    lines = await bench.until("worker-ended", 3)
+    lines = await bench.until("worker-ended", 4)
+    assert {line["worker"] for line in lines} == {1}
     assert [line["code"] for line in lines[:3]] == [1, 4, 4]
+    assert not bench.said("fleet-refused")
     bench.stop.set()
     await running
+
+
+@pytest.mark.parametrize(("code", "error"), [(2, SettingsError), (4, Refused)])
+@pytest.mark.parametrize("says", [SAY, ""], ids=["warm", "never warm"])
+async def test_a_fleet_of_which_no_worker_may_start_again_ends(
+    code: int, error: type[Exception], says: str, tmp_path: Path
+) -> None:
+    bench = Bench(REFUSED_LATER.format(f"{tmp_path}/", code) + says + "sys.exit(1)", 3)
+    async with asyncio.timeout(20):
+        with pytest.raises(error, match="its own line says why"):
+            await bench.fleet.run()
+    (line,) = bench.said("fleet-refused")
+    assert (line["code"], line["workers"]) == (code, [0, 1, 2] if says is SAY else [0])
+    assert bench.value("workers_running") == 0
 
 
 async def test_the_others_start_when_the_first_has_compiled() -> None:

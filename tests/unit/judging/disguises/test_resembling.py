@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from stream_anon.formats.tables.undeclared_samples import read_sample
 from stream_anon.judging.disguises import forms
 from stream_anon.judging.disguises.identifying import NOT_LOOKED_FOR, Identifying
-from stream_anon.judging.disguises.resembling import FEWEST, MOST, SOME, in_words, resemblance
+from stream_anon.judging.disguises.resembling import FEWEST, MOST, SOME, in_words, looks_like, resemblance
+from stream_anon.microdata.attributes import Insensitive
 from tests.support.data import ROOT, shared_data
 from tests.support.identifiers import NAMES, OF_PEOPLE, OF_THINGS
 
 DRAWS = np.random.default_rng(5)
 WHOLE = DRAWS.integers(0, 10**6, 300).tolist()
 AMOUNTS = (DRAWS.integers(0, 10**6, 300) / 100).tolist()
+
+# Numbers that count are of all sizes: as many of them have one digit as six.
+COUNTS = [int(10 ** (7.5 * i / 300)) for i in range(300)]
+FAMILIES = [
+    "Felidae", "Canidae", "Ursidae", "Mustelidae", "Cervidae", "Bovidae", "Equidae", "Suidae", "Muridae",
+    "Rosaceae", "Poaceae", "Fabaceae", "Asteraceae", "Brassicaceae", "Solanaceae", "Compositae", "Palmae",
+]  # fmt: skip
 
 QUIET: list[tuple[str, list[Any]]] = [
     ("zip", [f"{number % 100_000:05d}" for number in WHOLE]),
@@ -49,6 +57,22 @@ QUIET: list[tuple[str, list[Any]]] = [
     ("login_country", [f"Land{letter}" for letter in "abcdefghijklm"]),
     ("cell_count", [1_000_000 + number for number in WHOLE]),
     ("phone_calls", [1_000_000 + number for number in WHOLE]),
+    ("family_name", FAMILIES),
+    ("family_name", [family.upper() for family in FAMILIES]),
+    ("familyName", [family for family in FAMILIES if family.endswith("dae")]),
+    ("plate", [f"PL{number % 1000:04d}" for number in WHOLE]),
+    ("plate_number", [f"Plate {number % 1000}" for number in WHOLE]),
+    ("plate_id", [f"{number % 100}-well" for number in WHOLE]),
+    ("login", COUNTS),
+    ("login", [f"{count}x" for count in COUNTS]),
+    ("logins.login", [f"{count / 1000:.1f}k" for count in COUNTS]),
+    ("login", [1e16 * count for count in COUNTS]),
+    ("login_number", [f"{i}th" for i in range(4, 300)]),
+    ("mobile", COUNTS),
+    ("mobile", [str(count) for count in COUNTS]),
+    ("mobile", [1_000_000 + number for number in WHOLE]),
+    ("visits.mobile", [100_000 + number for number in WHOLE]),
+    ("telephone_number", COUNTS),
     ("repository", [f"git@example.org:team/part{number}.git" for number in WHOLE]),
     ("name", ["gold", "silver", "bronze", *(f"tier {letter}" for letter in "abcdefghijklm")]),
     ("customer", ["Gold", "Silver", "Bronze", *(f"Tier{letter}" for letter in "abcdefghijklm")]),
@@ -84,6 +108,36 @@ def test_what_things_have_too_is_found_and_names_nobody_by_itself(
 @pytest.mark.parametrize(("name", "values"), QUIET)
 def test_what_only_looks_like_an_identifier_is_none(name: str, values: list[Any]) -> None:
     assert resemblance(name, values) is None
+
+
+def test_the_forms_of_values_are_read_once_where_the_records_name_a_field_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+
+    def shape(text: str) -> str:
+        read.append(text)
+        return ""
+
+    monkeypatch.setattr(forms, "shape", shape)
+    values = [f"AB-{i}" for i in range(300)]
+    assert looks_like(Insensitive("reference", keys=("ref",)), values) is None
+    assert sorted(read) == sorted(values)
+
+
+@pytest.mark.parametrize(("name", "column"), [("phone", "p"), ("p", "phone"), ("phone", "mobile")])
+def test_either_name_of_a_field_tells_what_its_values_are(name: str, column: str) -> None:
+    found = looks_like(Insensitive(name, keys=(column,)), [10**9 + number for number in WHOLE])
+    assert found is not None
+    assert (found.kind, found.of_people) == (Identifying.PHONES, True)
+
+
+def test_of_two_names_one_that_is_of_no_thing_is_enough_to_name_a_person() -> None:
+    mails = [f"u{i}@example.org" for i in range(40)]
+    for name, column, of_people in (("store", "contact", True), ("store", "shop", False)):
+        found = looks_like(Insensitive(name, keys=(column,)), mails)
+        assert found is not None
+        assert found.of_people is of_people
 
 
 def test_books_and_goods_with_check_digits_name_nobody() -> None:

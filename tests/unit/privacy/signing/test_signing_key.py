@@ -160,6 +160,12 @@ def test_a_public_key_of_another_curve_is_refused_also_beside_a_right_one() -> N
         PublicKeys([KEY.public + other])
 
 
+def test_the_keys_of_two_are_the_keys_of_both() -> None:
+    keys = PublicKeys([KEY.public]) | PublicKeys([OTHER.public])
+    assert len(keys) == 2
+    assert all(key.name in keys for key in (KEY, OTHER))
+
+
 def test_a_text_may_hold_several_public_keys() -> None:
     keys = PublicKeys([b"the first\n" + KEY.public + b"\n" + OTHER.public])
     assert len(keys) == 2

@@ -45,12 +45,6 @@ def test_without_a_key_nothing_is_read_and_with_one_the_policy_stays_the_same(tm
     assert load_policy(write_policy(tmp_path, certificates=SIGN)).digest == digest
 
 
-def test_the_key_is_not_that_of_digests(tmp_path: Path) -> None:
-    path = write_policy(tmp_path, certificates=SIGN, output={"digest_key_file": "./sign.key"})
-    with pytest.raises(SettingsError, match=r"is the key of signatures too: .* could sign certificates"):
-        load_settings(path)
-
-
 @pytest.mark.parametrize("content", [None, b"Mrs Smith, a secret of many bytes", key_of(1).public])
 async def test_a_service_and_its_check_refuse_a_file_that_holds_no_key(
     content: bytes | None, tmp_path: Path
