@@ -31,11 +31,16 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
         alike = released.showing(released.records_of(classes), scene.insensitive, targets, row)
         if not len(alike):
             continue
-        for number in classes.tolist():
+        # Several windows may hold the same people: of several classes the one with most people counts.
+        among = 0
+        for number in classes[np.argsort(-released.boxes.records[classes], kind="stable")].tolist():
+            # No record is of two people: what follows has fewer of either.
+            if among >= min(len(alike), released.boxes.records[number]):
+                break
             if number not in fewest:
                 fewest[number] = fewest_people(released, scene.inside, number)
-        # Several windows may hold the same people: of several classes the one with most people counts.
-        among = min(len(alike), max(fewest[number] for number in classes.tolist()))
+            among = max(among, fewest[number])
+        among = min(among, len(alike))
         surest = max(surest, 1 / among)
         above += among < k
     return AttackResult("found-again", len(targets), above, chance=0.0, surest=surest)
