@@ -12,8 +12,8 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
     """Count the people who are found with a greater chance than one in k, which the policy promises.
 
     Whoever looks for a person takes one of the people whose records contradict nothing that is known of them. Their
-    number is the fewest people that these records can be of; see `fewest_people`. O(c q) a target, and O(n q) for
-    each class that fits one.
+    number is the fewest people that these records can be of; see `fewest_people`. O(c q) a target, and what
+    `HeldRelease.fitting` takes for each class that fits one.
 
     Parameters
     ----------
@@ -31,21 +31,26 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
         alike = released.showing(released.records_of(classes), scene.insensitive, targets, row)
         if not len(alike):
             continue
-        for number in classes.tolist():
+        # Several windows may hold the same people: of several classes the one with most people counts.
+        among = 0
+        for number in classes[np.argsort(-released.boxes.records[classes], kind="stable")].tolist():
+            # No record is of two people: what follows has fewer of either.
+            if among >= min(len(alike), released.boxes.records[number]):
+                break
             if number not in fewest:
                 fewest[number] = fewest_people(released, scene.inside, number)
-        # Several windows may hold the same people: of several classes the one with most people counts.
-        among = min(len(alike), max(fewest[number] for number in classes.tolist()))
+            among = max(among, fewest[number])
+        among = min(among, len(alike))
         surest = max(surest, 1 / among)
         above += among < k
     return AttackResult("found-again", len(targets), above, chance=0.0, surest=surest)
 
 
 def fewest_people(released: HeldRelease, inside: Known, number: int) -> int:
-    """Return how many people the records of a class are of at the least; O(n q).
+    """Return how many people the records of a class are of at the least.
 
     Those with most records that fit the class may have given all of theirs to it.
     """
-    rows = released.fitting(number, inside, range(len(inside.codes)), np.arange(len(inside)))
+    rows = released.fitting(number, inside, range(len(inside.codes)))
     given = np.cumsum(np.sort(np.unique(inside.people[rows], return_counts=True)[1])[::-1])
     return int(np.searchsorted(given, released.boxes.records[number])) + 1

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.attacks.nearest import ClassSearch, NearestClasses
 from stream_anon.measures.boxes import Boxes
 
-_CELLS = 20_000_000  # pairs of a class and a person that are compared at once
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Known:
     """Records of people.
 
@@ -34,6 +33,18 @@ class Known:
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
+
+    @cached_property
+    def _ordered(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return for each quasi-identifier the rows in the order of their codes, and these; both int32[q, n]."""
+        order = np.argsort(self.codes, axis=1, kind="stable").astype(np.int32)
+        return order, np.take_along_axis(self.codes, order, axis=1)
+
+    def between(self, place: int, low: int, high: int) -> NDArray[np.int32]:
+        """Return the rows whose code of a quasi-identifier is within bounds, both included; O(log n)."""
+        order, codes = self._ordered
+        first, end = np.searchsorted(codes[place], [low, high + 1])
+        return order[place, first:end]
 
     def take(self, rows: NDArray[np.integer]) -> Known:
         """Return some of the records."""
@@ -82,36 +93,37 @@ class HeldRelease:
             records = records[self.passed[name][records] == people.passed[name][row]]
         return records
 
-    def fitting(
-        self, number: int, known: Known, places: Sequence[int], rows: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return those of some rows that a class stands for in some quasi-identifiers; O(n q)."""
+    def fitting(self, number: int, known: Known, places: Sequence[int]) -> NDArray[np.signedinteger]:
+        """Return the rows of those that a class stands for in some quasi-identifiers; with none all rows.
+
+        Looks at the rows between the class's bounds in the attribute where these are the fewest: O(q log n) and
+        O(q) for each of them.
+        """
+        if not places:
+            return np.arange(len(known))
+        low, high = self.boxes.low[:, number].tolist(), self.boxes.high[:, number].tolist()
+        rows = min((known.between(each, low[each], high[each]) for each in places), key=len)
         for place in places:
             rows = rows[self.boxes.cover(place, known.codes[place, rows], np.array([number]))[0]]
         return rows
 
-    def nearest(self, codes: NDArray[np.int32], places: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield for each person how many attributes the nearest classes contradict at least, and these classes.
+    @cached_property
+    def _search(self) -> ClassSearch:
+        return ClassSearch(self.boxes)
 
-        O(c q) a person, some megabytes at once.
+    def nearest(self, codes: NDArray[np.int32], places: Sequence[int]) -> NearestClasses:
+        """Return for each person how many attributes the nearest classes contradict at least, and these classes.
+
+        Each is sought once, whoever asks: O(c q) a person; see `nearest_classes`.
 
         Parameters
         ----------
         codes
-            int32[q, n].
+            int32[q, n], not to be changed.
         places
             The attributes that are known; with none all classes are near.
         """
-        every = np.arange(len(self.boxes))
-        piece = max(1, _CELLS // max(len(every), 1))
-        for start in range(0, codes.shape[1], piece):
-            part = codes[:, start : start + piece]
-            wrong = np.zeros((len(every), part.shape[1]), np.int16)
-            for place in places:
-                wrong += ~self.boxes.cover(place, part[place], every)
-            least = wrong.min(axis=0, initial=len(places))
-            for column, fewest in enumerate(least.tolist()):
-                yield fewest, np.flatnonzero(wrong[:, column] == fewest)
+        return self._search.nearest(codes, places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,7 @@ def single_out(scene: AttackScene, attempts: int, draws: np.random.Generator) ->
 
 def _people(released: HeldRelease, known: Known, record: int, places: list[int], shown: list[str]) -> int:
     """Return how many people have what a record shows in some columns."""
-    rows = np.arange(len(known))
+    rows = released.fitting(int(released.classes[record]), known, places)
     for name in shown:
         rows = rows[known.passed[name][rows] == released.passed[name][record]]
-    rows = released.fitting(int(released.classes[record]), known, places, rows)
     return len(np.unique(known.people[rows]))

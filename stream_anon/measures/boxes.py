@@ -56,9 +56,7 @@ class Boxes:
         inside: NDArray[np.bool_] = (codes >= low[:, None]) & (codes <= high[:, None])
         sets = self.members.get(place)
         if sets is not None:
-            for row, number in enumerate(classes.tolist()):
-                if sets[number]:
-                    inside[row] = np.isin(codes, sets[number])
+            _keep_members(inside, codes, [sets[number] for number in classes.tolist()])
         return inside
 
     def width(self, place: int, classes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -138,6 +136,21 @@ class Boxes:
         at = tuple(np.searchsorted(axis, codes[j]) for j, axis in zip(attributes, axes, strict=True))
         # Whole numbers below 2^53: floats add them without error.
         return np.asarray(spread[at], np.int64) if at else np.full(codes.shape[1], int(grid[0]), np.int64)
+
+
+def _keep_members(inside: NDArray[np.bool_], codes: NDArray[np.integer], sets: Members) -> None:
+    """Take out of bool[len(sets), m] what is no member of a row's set; an empty set takes out nothing."""
+    rows = np.flatnonzero([bool(each) for each in sets])
+    occurring, place = np.unique(codes, return_inverse=True)
+    if not len(rows) or not len(occurring):
+        return
+    owners = np.repeat(np.arange(len(rows)), [len(sets[row]) for row in rows.tolist()])
+    members = np.fromiter((code for each in sets for code in each), np.int64, len(owners))
+    at = np.minimum(np.searchsorted(occurring, members), len(occurring) - 1)
+    found = occurring[at] == members
+    table = np.zeros((len(rows), len(occurring)), np.bool_)
+    table[owners[found], at[found]] = True
+    inside[rows] = table[:, place]
 
 
 def boxes_of(

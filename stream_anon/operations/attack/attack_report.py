@@ -20,6 +20,8 @@ ANSWERS = {
     "quasi-identifiers is what is hidden.",
     "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. It costs little while values are "
     "many.",
+    "refinement": "publish nodes of {secret}, no tight ranges, ranges of an order or sets of values; where it is "
+    "nodes already, fix its level or use privacy.extra_levels. It costs information of {secret}.",
     "membership": "release a sample, raise privacy.k, or bound it by privacy.presence. Each costs information.",
 }
 """What lowers the risk of each attack, and what that costs."""

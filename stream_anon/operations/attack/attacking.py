@@ -14,6 +14,7 @@ from stream_anon.attacks.inferring import homogeneous, infer
 from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 from stream_anon.attacks.linking import link
 from stream_anon.attacks.membership import tell_members
+from stream_anon.attacks.refinement import refine
 from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Sensitive
@@ -77,6 +78,8 @@ def attack(
     for name in scene.sensitive:
         attacks.append(lambda name=name: infer(scene, targets, controls, name))  # type: ignore[misc]
         attacks.append(lambda name=name: homogeneous(scene, name))  # type: ignore[misc]
+    for place, own in enumerate(policy.quasi_identifiers):
+        attacks.append(lambda place=place, own=own: refine(scene, targets, controls, own, place))  # type: ignore[misc]
     attacks.append(lambda: tell_members(scene, targets, controls))
     return AttackReport(
         released.source,

@@ -195,3 +195,29 @@ def test_classes_of_one_value_are_homogeneous() -> None:
     classes = [_class((0, 2), (0, 5), (0, 1), (1, 1)), _class((3, 5), (0, 5), (0, 0), (0, 2), (1, 0))]
     people = _known([((0, 0), 0, 0)])
     assert homogeneous(_scene(classes, people, people), "ill").success.value == 2 / 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(releases, crowds, st.integers(1, 3))
+def test_as_many_people_are_found_among_as_all_classes_say(
+    classes: list[Any], people: list[Any], each: int
+) -> None:
+    """Of several classes the one with most people counts, whichever of them are looked at."""
+    inside = _known(people, each)
+    scene = _scene(classes, inside, inside)
+    found = find_again(scene, inside, 3)
+
+    def fewest(one: Any) -> int:
+        fits = [row for row, (own, _, _) in enumerate(people) if not _wrong(own, one)]
+        most = sorted(Counter(inside.people[fits].tolist()).values(), reverse=True)
+        taken = [count for count in range(len(most)) if sum(most[: count + 1]) < len(one[2])]
+        return len(taken) + 1
+
+    expected = []
+    for own, drug, _ in people:
+        wrong, near = _near(own, classes)
+        alike = [record for number in near for record in classes[number][2] if record[0] == drug]
+        if not wrong and alike:
+            expected.append(min(len(alike), max(fewest(classes[number]) for number in near)))
+    assert found.successes == sum(among < 3 for among in expected)
+    assert found.surest == pytest.approx(max([1 / among for among in expected], default=0.0))

@@ -132,6 +132,23 @@ def test_a_diagnosis_that_its_class_tells_is_caught(
     assert found["inference"]["risk"]["low"] < 0.3
 
 
+@pytest.mark.parametrize("publish", ["tight", "nodes"])
+def test_a_rare_income_at_the_end_of_a_tight_range_is_caught(
+    publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws = np.random.default_rng(2)
+    records = [{**record, "income": int(draws.pareto(2) * 20_000) % 1_000_000} for record in _town()]
+    numbers = {"min": 0, "max": 999_999, "step": 1} | ({"publish": "tight"} if publish == "tight" else {})
+    income = {"role": "quasi-identifier", "numeric": numbers}
+    code, found = _told(tmp_path, monkeypatch, capsys, records, "--fail-above", 0.03, attributes={"income": income})
+    if publish == "tight":
+        assert code == 1
+        assert found["refinement"]["risk"]["low"] > 0.03
+        assert found["refinement"]["chance"] < 0.01
+    else:
+        assert found["refinement"]["risk"]["high"] < 0.01
+
+
 def test_the_same_seed_attacks_the_same_way_and_few_people_are_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
