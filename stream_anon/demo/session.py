@@ -20,7 +20,8 @@ from stream_anon.demo.pairing import BeforeAndAfter, pairs
 from stream_anon.demo.producing import EventSource, create_topics
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.audit.auditing import audit_committed
+from stream_anon.operations.audit.auditing import Wanted, audit_committed
+from stream_anon.operations.report.evidence import Evidence
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports import Clock
 from stream_anon.service.wiring.building import build_worker
@@ -79,6 +80,7 @@ class DemoOutcome:
     seconds: float
     tally: CountingListener
     verdict: Verdict
+    evidence: Evidence
     pairs: tuple[BeforeAndAfter, ...]
 
     @property
@@ -217,10 +219,12 @@ class _Session:
     # -- the judgement ---------------------------------------------------------------------------------------
 
     async def _judge(self, seconds: float) -> DemoOutcome:
-        verdict = await audit_committed(self._kafka, self._policy)
+        risk = self._settings.privacy.max_risk or (None if self._policy.k is None else 1 / self._policy.k)
+        evidence = Evidence(self._policy, risk)
+        verdict = await audit_committed(self._kafka, self._policy, Wanted(observer=evidence.add))
         output = await read_topic(self._connection, self._kafka.output)
         shown = await asyncio.to_thread(self._pairs, output)
-        return DemoOutcome(len(self._events), seconds, self._tally, verdict, shown)
+        return DemoOutcome(len(self._events), seconds, self._tally, verdict, evidence, shown)
 
     def _pairs(self, output: TopicReading) -> tuple[BeforeAndAfter, ...]:
         """Return pairs of the window with the most released records."""

@@ -13,6 +13,8 @@ from stream_anon.demo.pairing import BeforeAndAfter
 from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.operations.report.residual_risks import residual_risks
+from stream_anon.operations.report.risks import in_words, risk_in_percent
 
 WIDTH = 100
 _MOST_ROWS = 14
@@ -47,6 +49,7 @@ def show_outcome(console: Console, policy: Policy, outcome: DemoOutcome) -> None
     _show_flow(console, policy, outcome)
     _show_pairs(console, policy, outcome.pairs)
     _show_verdict(console, outcome)
+    _show_risk(console, policy, outcome)
     _show_limits(console)
 
 
@@ -171,6 +174,20 @@ def _show_verdict(console: Console, outcome: DemoOutcome) -> None:
     more = len(verdict.violations) - _MOST_VIOLATIONS + verdict.more
     if more > 0:
         console.print(Text(f"  and {more:,} more"))
+    console.print()
+
+
+def _show_risk(console: Console, policy: Policy, outcome: DemoOutcome) -> None:
+    """Show a report in three lines."""
+    sizes, left = outcome.evidence.sizes, residual_risks(policy, outcome.evidence)
+    found = sizes.risks()
+    console.print(Text("Report for who must sign", style="bold underline"))
+    if found:
+        shown = [risk_in_percent(risk, sizes.threshold) for risk in (found[0].highest, found[0].average)]
+        text = f"Who knows that somebody is in a class names their record with {shown[0]} at the most, {shown[1]} "
+        console.print(Text(f"{text}on average; the policy allows {in_words(sizes.threshold)}."))
+    told = f"{len(left)} things are not promised under this policy: `stream-anon report` lists each, "
+    console.print(Text(f"{told}with what lowers it."))
     console.print()
 
 

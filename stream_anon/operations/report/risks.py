@@ -79,7 +79,7 @@ class ClassSizes:
     """
 
     def __init__(self, threshold: float | None) -> None:
-        self._threshold = threshold
+        self.threshold = threshold
         self._counts: Counter[int] = Counter()
         self._prosecutor, self._journalist = _Worst(), _Worst()
         self._matched = 0.0  # people whom a marketer finds who knows the population
@@ -105,7 +105,7 @@ class ClassSizes:
         sizes = sizes[held]
         if not len(sizes):
             return
-        bound = 1.0 if self._threshold is None else self._threshold
+        bound = 1.0 if self.threshold is None else self.threshold
         people, smallest = int(sizes.sum()), int(sizes.min())
         self.classes += len(sizes)
         self.people += people
@@ -159,7 +159,7 @@ class ClassSizes:
         return found
 
     def _above(self, worst: _Worst) -> float | None:
-        return None if self._threshold is None else worst.above / self.people
+        return None if self.threshold is None else worst.above / self.people
 
 
 def _rounded_down(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
