@@ -9,7 +9,6 @@ import contextlib
 import socket
 import subprocess
 import time
-from types import TracebackType
 from typing import Self
 
 from stream_anon.errors import BrokerError
@@ -59,9 +58,7 @@ class EmbeddedBroker:
             self.stop()
         raise BrokerError("the embedded broker does not start")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
@@ -125,12 +124,7 @@ class Driver:
         await self.settle()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.stopping.set()
         await self.worker.disconnect()
 

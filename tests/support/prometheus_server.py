@@ -9,7 +9,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import yaml
@@ -67,12 +66,7 @@ class PrometheusServer:
         self.__exit__(None, None, None)
         raise AssertionError(f"prometheus is not ready: {self._log.read_text()[-2000:]}")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.terminate()
         try:
             self._process.wait(10)

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.support.ports import free_port
@@ -43,12 +42,7 @@ class Tansu:
                 time.sleep(0.05)
         raise RuntimeError(f"the embedded broker does not answer: see {self._log}")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.terminate()
             try:

@@ -15,7 +15,6 @@ import os
 import secrets
 from os.path import lexists
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -123,7 +122,5 @@ class SeriesFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -9,7 +9,6 @@ import secrets
 import stat
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import IO, BinaryIO, Self, cast
 
 from stream_anon.errors import InputError
@@ -110,9 +109,7 @@ class NewFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self.owned:
             return
         try:

@@ -154,11 +154,11 @@ class ClosingSteps:
         batch: str | None = None,
     ) -> Publication:
         """Return the bytes of a window, dated by the clock as it is now."""
-        wall, places, known = self.clock.wall(), outgoing.places, outgoing.topic_ids
+        wall = self.clock.wall()
         times = wall - (self.clock.monotonic() - release.opened_at), wall
         with self.busy.working():
             return await asyncio.to_thread(
-                self.writer.write, release, outgoing.targets, places, times, previous, known, deepcopy(draws), batch
+                self.writer.write, outgoing, release, times, previous, deepcopy(draws), batch
             )
 
     def _released(

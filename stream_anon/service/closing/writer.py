@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.signing.signature import SIGNATURE_BYTES, Sign
 from stream_anon.service.closing.dead_letters import encode_dead_letters
+from stream_anon.service.closing.outgoing import OutgoingWindow
 from stream_anon.service.counting import Counting
 from stream_anon.version import SOFTWARE
 
@@ -69,14 +70,12 @@ class Writer:
             return np.empty(0, np.int64)
         return self._codec.larger_than(release, targets.most_value)
 
-    def write(  # noqa: PLR0913, PLR0917 - all that a window is written of
+    def write(
         self,
+        outgoing: OutgoingWindow,
         release: Release,
-        targets: Targets,
-        places: Sequence[Place],
         times: tuple[float, float],
         previous: str | None,
-        topic_ids: Mapping[str, str],
         draws: np.random.Generator,
         batch: str | None = None,
     ) -> Publication:
@@ -84,20 +83,19 @@ class Writer:
 
         Parameters
         ----------
-        places
-            Topic and partition by source number.
+        release
+            What became of its records.
         times
             When it was opened and closed, in seconds since the epoch. The second, cut to whole seconds, is the time
             of all its records.
         previous
             Digest of the certificate before.
-        topic_ids
-            Kafka's ids of the input topics, as far as known.
         draws
             Choose output partitions; apart from those that formed the classes.
         batch
             Its id, if it was written before; else one is drawn.
         """
+        targets, places, topic_ids = outgoing.targets, outgoing.places, outgoing.topic_ids
         opened, closed = times
         batch = batch or secrets.token_hex(BATCH_BYTES)
         time = int(closed) * 1000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.support.apache_kafka import ApacheKafka
@@ -85,12 +84,7 @@ class MirrorMaker:
         self._process.start([*QUICK, "-Xmx512m", "-cp", JARS.path, program, str(settings)])
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.stop()
 
     def kill(self) -> None:

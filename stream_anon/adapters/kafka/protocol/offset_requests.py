@@ -4,48 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aiokafka.protocol.api import Request, RequestStruct, Response
-from aiokafka.protocol.types import (
-    Boolean,
-    CompactArray,
-    CompactString,
-    Int16,
-    Int32,
-    Int64,
-    Schema,
-    TaggedFields,
-)
+from aiokafka.protocol.api import RequestStruct, Response
+from aiokafka.protocol.types import Boolean, CompactArray, Int16, Int32, Int64, Schema
+
+from stream_anon.adapters.kafka.protocol.structs import TAGS, TEXT, FilledRequest, by_topic, tagged
+
+_OFFSET = (("partition", Int32), ("offset", Int64), ("leader_epoch", Int32), ("metadata", TEXT))
+_ERROR = ("error_code", Int16)
 
 
-# Named as aiokafka names its own; it ships no types to subclass.
+# Named as aiokafka names its own.
 class OffsetFetchResponse_v7(Response):  # type: ignore[misc] # noqa: N801
     """Committed offsets."""
 
     API_KEY = 9
     API_VERSION = 7
-    SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        (
-            "topics",
-            CompactArray(
-                ("topic", CompactString("utf-8")),
-                (
-                    "partitions",
-                    CompactArray(
-                        ("partition", Int32),
-                        ("offset", Int64),
-                        ("leader_epoch", Int32),
-                        ("metadata", CompactString("utf-8")),
-                        ("error_code", Int16),
-                        ("tags", TaggedFields),
-                    ),
-                ),
-                ("tags", TaggedFields),
-            ),
-        ),
-        ("error_code", Int16),
-        ("tags", TaggedFields),
-    )
+    SCHEMA = Schema(("throttle_time_ms", Int32), by_topic(tagged(*_OFFSET, _ERROR)), _ERROR, TAGS)
 
 
 class OffsetFetchRequest_v7(RequestStruct):  # type: ignore[misc] # noqa: N801
@@ -55,35 +29,16 @@ class OffsetFetchRequest_v7(RequestStruct):  # type: ignore[misc] # noqa: N801
     API_VERSION = 7
     FLEXIBLE_VERSION = True
     RESPONSE_TYPE = OffsetFetchResponse_v7
-    SCHEMA = Schema(
-        ("group", CompactString("utf-8")),
-        (
-            "topics",
-            CompactArray(
-                ("topic", CompactString("utf-8")),
-                ("partitions", CompactArray(Int32)),
-                ("tags", TaggedFields),
-            ),
-        ),
-        ("require_stable", Boolean),
-        ("tags", TaggedFields),
-    )
+    SCHEMA = Schema(("group", TEXT), by_topic(CompactArray(Int32)), ("require_stable", Boolean), TAGS)
 
 
-class StableOffsetFetch(Request[OffsetFetchRequest_v7]):  # type: ignore[misc]
+class StableOffsetFetch(FilledRequest[OffsetFetchRequest_v7]):
     """OffsetFetch with require_stable."""
 
     API_KEY = 9
 
     def __init__(self, group: str, partitions: Mapping[str, list[int]]) -> None:
-        self._group = group
-        self._topics: list[tuple[str, list[int], dict[int, bytes]]] = [
-            (topic, numbers, {}) for topic, numbers in partitions.items()
-        ]
-
-    def build(self, request_struct_class: type[OffsetFetchRequest_v7]) -> OffsetFetchRequest_v7:
-        """Return the struct."""
-        return request_struct_class(self._group, self._topics, True, {})
+        super().__init__(group, [(topic, numbers, {}) for topic, numbers in partitions.items()], True, {})
 
 
 class TxnOffsetCommitResponse_v3(Response):  # type: ignore[misc] # noqa: N801
@@ -91,21 +46,7 @@ class TxnOffsetCommitResponse_v3(Response):  # type: ignore[misc] # noqa: N801
 
     API_KEY = 28
     API_VERSION = 3
-    SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        (
-            "topics",
-            CompactArray(
-                ("topic", CompactString("utf-8")),
-                (
-                    "partitions",
-                    CompactArray(("partition", Int32), ("error_code", Int16), ("tags", TaggedFields)),
-                ),
-                ("tags", TaggedFields),
-            ),
-        ),
-        ("tags", TaggedFields),
-    )
+    SCHEMA = Schema(("throttle_time_ms", Int32), by_topic(tagged(("partition", Int32), _ERROR)), TAGS)
 
 
 class TxnOffsetCommitRequest_v3(RequestStruct):  # type: ignore[misc] # noqa: N801
@@ -116,42 +57,19 @@ class TxnOffsetCommitRequest_v3(RequestStruct):  # type: ignore[misc] # noqa: N8
     FLEXIBLE_VERSION = True
     RESPONSE_TYPE = TxnOffsetCommitResponse_v3
     SCHEMA = Schema(
-        ("transactional_id", CompactString("utf-8")),
-        ("group", CompactString("utf-8")),
+        ("transactional_id", TEXT),
+        ("group", TEXT),
         ("producer_id", Int64),
         ("producer_epoch", Int16),
         ("generation", Int32),
-        ("member_id", CompactString("utf-8")),
-        ("group_instance_id", CompactString("utf-8")),
-        (
-            "topics",
-            CompactArray(
-                ("topic", CompactString("utf-8")),
-                (
-                    "partitions",
-                    CompactArray(
-                        ("partition", Int32),
-                        ("offset", Int64),
-                        ("leader_epoch", Int32),
-                        ("metadata", CompactString("utf-8")),
-                        ("tags", TaggedFields),
-                    ),
-                ),
-                ("tags", TaggedFields),
-            ),
-        ),
-        ("tags", TaggedFields),
+        ("member_id", TEXT),
+        ("group_instance_id", TEXT),
+        by_topic(tagged(*_OFFSET)),
+        TAGS,
     )
 
 
-class FencedTxnOffsetCommit(Request[TxnOffsetCommitRequest_v3]):  # type: ignore[misc]
+class FencedTxnOffsetCommit(FilledRequest[TxnOffsetCommitRequest_v3]):
     """TxnOffsetCommit with generation and member id."""
 
     API_KEY = 28
-
-    def __init__(self, *fields: object) -> None:
-        self._fields = fields
-
-    def build(self, request_struct_class: type[TxnOffsetCommitRequest_v3]) -> TxnOffsetCommitRequest_v3:
-        """Return the struct."""
-        return request_struct_class(*self._fields)

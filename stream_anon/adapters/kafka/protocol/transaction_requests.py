@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from io import BytesIO
 
-from aiokafka.protocol.api import Request, RequestStruct, Response, ResponseHeader_v0
-from aiokafka.protocol.types import (
-    Boolean,
-    CompactArray,
-    CompactString,
-    Int16,
-    Int32,
-    Int64,
-    Schema,
-    TaggedFields,
-)
+from aiokafka.protocol.api import RequestStruct, Response, ResponseHeader_v0
+from aiokafka.protocol.types import Boolean, Int16, Int32, Int64, Schema
 
+from stream_anon.adapters.kafka.protocol.structs import TAGS, TEXT, FilledRequest, tagged
 from stream_anon.version import __version__
 
-_Text = CompactString("utf-8")
 _NAME = "stream-anon"
 _FINALIZED = 2  # tag of the features that the whole cluster has agreed on
-_FEATURES = CompactArray(
-    ("name", _Text), ("max_version_level", Int16), ("min_version_level", Int16), ("tags", TaggedFields)
-)
+_FEATURES = tagged(("name", TEXT), ("max_version_level", Int16), ("min_version_level", Int16))
 
 
-# Named as aiokafka names its own; it ships no types to subclass.
+# Named as aiokafka names its own.
 class EndTxnResponse_v5(Response):  # type: ignore[misc] # noqa: N801
     """With whom the next transaction is sent: id and epoch of the producer."""
 
@@ -37,7 +26,7 @@ class EndTxnResponse_v5(Response):  # type: ignore[misc] # noqa: N801
         ("error_code", Int16),
         ("producer_id", Int64),
         ("producer_epoch", Int16),
-        ("tags", TaggedFields),
+        TAGS,
     )
 
 
@@ -49,15 +38,15 @@ class EndTxnRequest_v5(RequestStruct):  # type: ignore[misc] # noqa: N801
     FLEXIBLE_VERSION = True
     RESPONSE_TYPE = EndTxnResponse_v5
     SCHEMA = Schema(
-        ("transactional_id", _Text),
+        ("transactional_id", TEXT),
         ("producer_id", Int64),
         ("producer_epoch", Int16),
         ("committed", Boolean),
-        ("tags", TaggedFields),
+        TAGS,
     )
 
 
-class EpochEndTxn(Request[EndTxnRequest_v5]):  # type: ignore[misc]
+class EpochEndTxn(FilledRequest[EndTxnRequest_v5]):
     """EndTxn after which the producer has another epoch.
 
     Never for a coordinator whose finalized transaction.version is below 2: it answers 35, and the transactional id
@@ -67,11 +56,7 @@ class EpochEndTxn(Request[EndTxnRequest_v5]):  # type: ignore[misc]
     API_KEY = 26
 
     def __init__(self, transactional_id: str, producer_id: int, producer_epoch: int, committed: bool) -> None:
-        self._fields = transactional_id, producer_id, producer_epoch, committed
-
-    def build(self, request_struct_class: type[EndTxnRequest_v5]) -> EndTxnRequest_v5:
-        """Return the struct."""
-        return request_struct_class(*self._fields, {})
+        super().__init__(transactional_id, producer_id, producer_epoch, committed, {})
 
 
 class ApiVersionsResponse_v4(Response):  # type: ignore[misc] # noqa: N801
@@ -81,14 +66,9 @@ class ApiVersionsResponse_v4(Response):  # type: ignore[misc] # noqa: N801
     API_VERSION = 4
     SCHEMA = Schema(
         ("error_code", Int16),
-        (
-            "api_versions",
-            CompactArray(
-                ("api_key", Int16), ("min_version", Int16), ("max_version", Int16), ("tags", TaggedFields)
-            ),
-        ),
+        ("api_versions", tagged(("api_key", Int16), ("min_version", Int16), ("max_version", Int16))),
         ("throttle_time_ms", Int32),
-        ("tags", TaggedFields),
+        TAGS,
     )
 
 
@@ -99,21 +79,20 @@ class ApiVersionsRequest_v4(RequestStruct):  # type: ignore[misc] # noqa: N801
     API_VERSION = 4
     FLEXIBLE_VERSION = True
     RESPONSE_TYPE = ApiVersionsResponse_v4
-    SCHEMA = Schema(("client_software_name", _Text), ("client_software_version", _Text), ("tags", TaggedFields))
+    SCHEMA = Schema(("client_software_name", TEXT), ("client_software_version", TEXT), TAGS)
 
     def parse_response_header(self, read_buffer: BytesIO | bytes) -> ResponseHeader_v0:
         """Return the header, which has no tags in any version, so that clients of all ages can read it."""
         return ResponseHeader_v0.decode(read_buffer)
 
 
-class Features(Request[ApiVersionsRequest_v4]):  # type: ignore[misc]
+class Features(FilledRequest[ApiVersionsRequest_v4]):
     """ApiVersions in the first version that tells features as they are (KIP-1022)."""
 
     API_KEY = 18
 
-    def build(self, request_struct_class: type[ApiVersionsRequest_v4]) -> ApiVersionsRequest_v4:
-        """Return the struct."""
-        return request_struct_class(_NAME, __version__, {})
+    def __init__(self) -> None:
+        super().__init__(_NAME, __version__, {})
 
 
 def finalized_level(answer: ApiVersionsResponse_v4, feature: str) -> int:

@@ -21,7 +21,8 @@ from aiokafka.errors import (
 from aiokafka.protocol.transaction import EndTxnRequest
 
 from stream_anon.adapters.kafka.client.connection import Connection, connection_error
-from stream_anon.adapters.kafka.protocol.access_requests import GroupOperations, TopicOperations
+from stream_anon.adapters.kafka.protocol.group_requests import GroupOperations
+from stream_anon.adapters.kafka.protocol.topic_requests import TopicsOf
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 
 _WITHIN = 15.0
@@ -157,10 +158,10 @@ async def _ask(client: AIOKafkaClient, connection: Connection, wanted: Sequence[
 
 
 async def _ask_topics(client: AIOKafkaClient, topics: Collection[str]) -> dict[str, int]:
-    answer: Any = await client.send(client.get_random_node(), TopicOperations(topics))
+    answer: Any = await client.send(client.get_random_node(), TopicsOf(topics, operations=True))
     return {
         name: 0 if code == _REFUSED else mask
-        for code, name, _, _, mask in answer.topics
+        for code, name, _, _, _, mask, _ in answer.topics
         if code == _REFUSED or (code == 0 and mask != _NOT_TOLD)
     }
 

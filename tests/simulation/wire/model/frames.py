@@ -25,7 +25,7 @@ from aiokafka.protocol.transaction import (
 from aiokafka.protocol.types import Int16, Int32, String, TaggedFields, UnsignedVarInt32
 
 from stream_anon.adapters.kafka.protocol.offset_requests import OffsetFetchRequest_v7, TxnOffsetCommitRequest_v3
-from stream_anon.adapters.kafka.protocol.topic_ids import MetadataRequest_v10
+from stream_anon.adapters.kafka.protocol.topic_requests import MetadataRequest_v10
 from stream_anon.adapters.kafka.protocol.transaction_requests import ApiVersionsRequest_v4, EndTxnRequest_v5
 from tests.simulation.wire.model.describing import DescribeTransactionsRequest_v0
 

@@ -200,7 +200,7 @@ async def test_from_level_two_on_each_transaction_has_an_epoch_of_its_own(
     await producer.client.send(5, OF_TRANSACTIONS["EndTxn"])
     (ended,) = line.sent
     assert isinstance(ended, EpochEndTxn)
-    assert ended._fields == ("x", 7, 3, True)
+    assert ended._fields == ("x", 7, 3, True, {})
     assert (manager.producer_id, manager.producer_epoch) == identity
     assert manager.sequence_number(place) == 0, "each epoch counts its batches from 0"
 

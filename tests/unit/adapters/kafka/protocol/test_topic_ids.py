@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from aiokafka.errors import IncompatibleBrokerVersion, LeaderNotAvailableError
 
-from stream_anon.adapters.kafka.protocol.topic_ids import (
+from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
+from stream_anon.adapters.kafka.protocol.topic_requests import (
     MetadataRequest_v10,
     MetadataResponse_v10,
-    TopicIdsOf,
-    topic_ids,
+    TopicsOf,
 )
 from stream_anon.ports import TopicIds
 
@@ -21,10 +21,12 @@ ID = uuid.UUID("0a5d0000-0000-0000-0000-0000000000ff")
 
 
 def test_topics_are_asked_for_by_name_and_none_is_created() -> None:
-    request = TopicIdsOf({"in"}).prepare({3: (0, 13)})
+    request = TopicsOf({"in"}).prepare({3: (0, 13)})
     assert isinstance(request, MetadataRequest_v10)
     # one topic: no id, its name, tags; three flags, tags
     assert request.encode() == b"\x02" + bytes(16) + b"\x03in" + b"\0" + b"\0\0\0" + b"\0"
+    told = TopicsOf({"in"}, operations=True).prepare({3: (0, 13)})
+    assert told.encode() == request.encode()[:-4] + b"\0\1\1\0"
 
 
 def test_an_answer_is_read_as_kafka_writes_it() -> None:
