@@ -74,7 +74,7 @@ FIELDS = {
     "pause-forgotten": "",
     "stopped": "seconds",
 }
-OTHERS = {"serving", "left-late", "failed", "library", "attribute-vanished", "attribute-back"} | {
+OTHERS = {"serving", "left-late", "failed", "fleet-refused", "library", "attribute-vanished", "attribute-back"} | {
     f"worker-{end}" for end in ("ended", "not-started", "silent")
 }
 RARE: tuple[e.Event, ...] = (
