@@ -20,7 +20,7 @@ from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.operations.audit.auditing import Wanted, moment_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.report.report_document import Findings, document_of
-from stream_anon.operations.report.report_page import assessment, report_page, report_pdf
+from stream_anon.operations.report.report_page import assessment, report_page, report_pdf, require_pdf
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.report.risks import AttackerRisk, in_words, risk_in_percent
 from stream_anon.operations.report.signed_files import signer_of, write_signed
@@ -59,6 +59,8 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
     until = inf if options.until is None else moment_of("--to", options.until, now)
     if since >= until:
         raise SettingsError("--to", "must be after --from")
+    if options.pdf_file is not None:
+        require_pdf()
     key = None if options.sign_key is None else read_key(SigningKey, options.sign_key)
     with counting_on("records and certificates read") as progress:
         wanted = Wanted(AuditScope(since, until=until), public_keys=options.public_keys, progress=progress)

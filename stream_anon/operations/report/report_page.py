@@ -55,23 +55,30 @@ def assessment(document: Mapping[str, Any]) -> str:
     return text.replace("&#39;", "'").replace("&#34;", '"')  # which need no escape in Markdown
 
 
+def require_pdf() -> None:
+    """Raise `SettingsError` if weasyprint, or what it needs, is not installed; before an audit, which takes a while."""
+    if find_spec("weasyprint") is None:
+        raise SettingsError("--pdf", "needs weasyprint, which the extra `reports` installs: pip install weasyprint")
+    try:
+        from weasyprint import HTML  # noqa: F401 - what matters is whether it can be loaded
+    except OSError:
+        raise SettingsError(
+            "--pdf", "needs Pango, which weasyprint draws texts with: apt-get install libpangoft2-1.0-0"
+        ) from None
+
+
 def report_pdf(page: str) -> bytes:
     """Return a page as a PDF.
 
     Raises
     ------
     SettingsError
-        If weasyprint is not installed, or the libraries that it needs; the message says how to install them.
+        As `require_pdf` does.
     """
-    if find_spec("weasyprint") is None:
-        raise SettingsError("--pdf", "needs weasyprint, which the extra `reports` installs: pip install weasyprint")
-    try:
-        from weasyprint import HTML
-        from weasyprint.urls import URLFetcher
-    except OSError:
-        raise SettingsError(
-            "--pdf", "needs Pango, which weasyprint draws texts with: apt-get install libpangoft2-1.0-0"
-        ) from None
+    require_pdf()
+    from weasyprint import HTML
+    from weasyprint.urls import URLFetcher
+
     # The page asks for nothing from anywhere: were there something, it would be an error, and not be fetched.
     nothing = URLFetcher(allowed_protocols=(), fail_on_errors=True)
     drawn: bytes = HTML(string=page, url_fetcher=nothing).write_pdf()

@@ -137,6 +137,9 @@ def test_counterfeits_are_counted_once(certificate: Certificate) -> None:
     assert _evidence(series).records.counterfeits == 4
     completed = _with(certificate, classes=fuller, completed=StatedCounterfeits(4, 4, 6), released=13)
     assert _evidence(completed).records.counterfeits == 4
+    # A guess among its records is right about one of them.
+    assert _evidence(completed).sizes.smallest == _evidence(series).sizes.smallest == 6
+    assert _evidence(certificate).sizes.smallest == 4
     assert _evidence(certificate).records.counterfeits == 0
 
 
