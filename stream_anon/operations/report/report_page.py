@@ -56,7 +56,7 @@ def assessment(document: Mapping[str, Any]) -> str:
 
 
 def require_pdf() -> None:
-    """Raise `SettingsError` if weasyprint, or what it needs, is not installed; before an audit, which takes a while."""
+    """Raise `SettingsError` if weasyprint or what it needs is missing: better before an audit than after it."""
     if find_spec("weasyprint") is None:
         raise SettingsError("--pdf", "needs weasyprint, which the extra `reports` installs: pip install weasyprint")
     try:
