@@ -86,7 +86,7 @@ def test_the_demo_shows_what_happened_in_order() -> None:
     assert re.search(r"information loss +\d+\.\d%", said)
     assert re.search(r"delay +\d+\.\d\d s, \d+\.\d\d s", said)
     assert "PASSED" in said
-    assert "on average; the policy allows" in said
+    assert "on average; the policy allows 9%." in " ".join(said.split())
     assert "at-least-once" in said
     assert max(map(len, said.splitlines())) <= 100
     released, suppressed, rejected = (
