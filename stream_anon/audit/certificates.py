@@ -162,7 +162,7 @@ class CertificateAudit:
             # Of a window on trust it is not known what was asked.
             wrong = self._values is not None and (whole > 0 or told is not UNSET)
         else:
-            judged = _judged(certificate) - self._completion.counterfeits(certificate)
+            judged = judged_records(certificate) - self._completion.counterfeits(certificate)
             above = certificate.suppressed - whole > bound.of(judged)
             suppresses = self._policy.above_max_suppressed is AboveMost.SUPPRESS
             released = certificate.released > 0
@@ -173,7 +173,7 @@ class CertificateAudit:
 
     def _check_missing(self, certificate: Certificate) -> None:
         """Check how many records had no value: no more than there are, no fewer than are published without."""
-        judged = _judged(certificate)
+        judged = judged_records(certificate)
         for name, count in certificate.missing.items():
             known = name in self._published or self._values is None
             classes = [one for one in certificate.classes if one.values.get(name, _ABSENT) is None]
@@ -217,7 +217,7 @@ class CertificateAudit:
                 lost[place] += loss * records
             if not isclose(mean, one.ncp, rel_tol=_CLOSE, abs_tol=_CLOSE):
                 self._findings.add(Kind.WRONG_NCP, batch, number)
-        judged, gcp = _judged(certificate), certificate.gcp
+        judged, gcp = judged_records(certificate), certificate.gcp
         if gcp is None or not judged:
             wrong = bool(judged) or gcp is not None
         else:
@@ -243,7 +243,7 @@ def real_records(certificate: Certificate, one: CertifiedClass) -> int:
     return one.records if certificate.series is UNSET else one.individuals
 
 
-def _judged(certificate: Certificate) -> int:
+def judged_records(certificate: Certificate) -> int:
     """Return how many records of people were released or suppressed."""
     made = 0 if certificate.series is UNSET else certificate.series.counterfeits
     return certificate.released - made + certificate.suppressed

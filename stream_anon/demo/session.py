@@ -22,6 +22,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import Wanted, audit_committed
 from stream_anon.operations.report.evidence import Evidence
+from stream_anon.operations.report.reporting import threshold_of
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports import Clock
 from stream_anon.service.wiring.building import build_worker
@@ -219,8 +220,7 @@ class _Session:
     # -- the judgement ---------------------------------------------------------------------------------------
 
     async def _judge(self, seconds: float) -> DemoOutcome:
-        risk = self._settings.privacy.max_risk or (None if self._policy.k is None else 1 / self._policy.k)
-        evidence = Evidence(self._policy, risk)
+        evidence = Evidence(self._policy, threshold_of(self._settings, self._policy))
         verdict = await audit_committed(self._kafka, self._policy, Wanted(observer=evidence.add))
         output = await read_topic(self._connection, self._kafka.output)
         shown = await asyncio.to_thread(self._pairs, output)

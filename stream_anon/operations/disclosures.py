@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from stream_anon.microdata.diversity import Disclosure
+from stream_anon.microdata.diversity import Disclosure, Surest
 
 COLUMNS = ("bits", "told", "most frequent", "worst class", "all alike")
 """What is unknown of a value, what its class tells of that, how sure a guess is, and classes of one value."""
@@ -48,3 +48,9 @@ def documents(disclosed: Mapping[str, Disclosure]) -> list[dict[str, Any]]:
         }
         for name, found in disclosed.items()
     ]
+
+
+def from_document(told: Mapping[str, Any]) -> Disclosure:
+    """Return the figures that `documents` made an object of."""
+    worst = None if told["worst"] is None else Surest(**told["worst"])
+    return Disclosure(told["records"], told["bits"], told["told"], told["guess"], worst, told["alike"])

@@ -122,8 +122,8 @@ class ShortClasses:
     def drawn(self, completed: Mapping[int, NDArray[np.int64]], k: int, draws: np.random.Generator) -> Counterfeits:
         """Return the counterfeits of classes that are completed to k records.
 
-        Each shows the value of a row that is drawn for it from its class's lenders. So a value that only the class
-        has is nobody's, and none occurs that would not be published without them.
+        Each shows the value of a row that is drawn for it from its class's lenders. So no value occurs that would
+        not be published without them.
         """
         like, donors = list[int](), list[int]()
         for number, lenders in completed.items():

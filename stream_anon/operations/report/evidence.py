@@ -10,7 +10,7 @@ from math import isfinite
 import numpy as np
 from msgspec import UNSET, to_builtins
 
-from stream_anon.audit.certificates import real_records
+from stream_anon.audit.certificates import judged_records, real_records
 from stream_anon.audit.judges import JudgedCertificate
 from stream_anon.audit.times import seconds_of
 from stream_anon.microdata.batch import Reason
@@ -156,9 +156,7 @@ class Evidence:
 
     def _add_loss(self, judged: JudgedCertificate) -> None:
         certificate, losses = judged.certificate, judged.counted.losses
-        made = 0 if certificate.series is UNSET else certificate.series.counterfeits
-        suppressed = certificate.suppressed
-        records = certificate.released - made + suppressed
+        suppressed, records = certificate.suppressed, judged_records(certificate)
         if records:
             self.most_suppressed = max(self.most_suppressed, suppressed / records)
         found = TimeStretch(1, records, suppressed, (certificate.gcp or 0.0) * records)

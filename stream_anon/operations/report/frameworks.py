@@ -95,6 +95,18 @@ HEADINGS = (
 )
 
 
+OF_RELEASE = {
+    "recipient": "Who receives the records?",
+    "purpose": "For what?",
+    "legal_basis": "On which legal basis?",
+    "means": "By which means might somebody try to find people, and which of them were taken into account?",
+    "owner": "Who answers for the release?",
+    "valid_until": "Until when may records be released?",
+    "review_by": "By when is it looked at again?",
+}
+"""What settings state of a release, by key, as questions."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """What somebody must answer who signs.
@@ -113,15 +125,6 @@ class OpenQuestion:
 def questions(stated: Statement) -> list[OpenQuestion]:
     """Return what only people can answer, with what they have written in the settings already."""
     told = stated.told
-    of_release = (
-        ("recipient", "Who receives the records?"),
-        ("purpose", "For what?"),
-        ("legal_basis", "On which legal basis?"),
-        ("means", "By which means might somebody try to find people, and which of them were taken into account?"),
-        ("owner", "Who answers for the release?"),
-        ("valid_until", "Until when may records be released?"),
-        ("review_by", "By when is it looked at again?"),
-    )
     others = (
         ("quasi-identifiers", "Who has looked at the table of fields, and what do others know of these people?"),
         ("threshold", "Why is this threshold the right one for this recipient and these data?"),
@@ -133,5 +136,5 @@ def questions(stated: Statement) -> list[OpenQuestion]:
         ("incident", "What is done if somebody is found?"),
         ("signature", "Name, role, date and signature of who has decided."),
     )
-    answered = [OpenQuestion(name, text, told.get(name, "")) for name, text in of_release]
+    answered = [OpenQuestion(name, text, told.get(name, "")) for name, text in OF_RELEASE.items()]
     return [*answered, *(OpenQuestion(name, text) for name, text in others)]

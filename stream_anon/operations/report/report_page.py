@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from stream_anon.errors import SettingsError
-from stream_anon.operations.disclosures import COLUMNS
-from stream_anon.operations.report.frameworks import SECTIONS
+from stream_anon.operations.disclosures import COLUMNS, cells, from_document
+from stream_anon.operations.report.frameworks import OF_RELEASE, SECTIONS
 from stream_anon.operations.report.loss_curve import loss_curve
 from stream_anon.operations.report.risks import in_words, risk_in_percent
 from stream_anon.pages.tables import PageTable, Row
@@ -31,6 +31,7 @@ def report_page(document: Mapping[str, Any]) -> str:
         "operations/report/report_page.html.j2",
         told=document,
         titles=SECTIONS,
+        of_release=OF_RELEASE,
         threshold=in_words(document["risks"]["threshold"]),
         fields=_fields(document),
         reasons=_reasons(document),
@@ -171,10 +172,8 @@ def criteria(told: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 def _disclosed(told: Mapping[str, Any]) -> PageTable:
     rows = []
     for one in told["audit"]["sensitive"]:
-        worst = "-" if one["worst"] is None else f"{one['worst']['share']:.1%} of {one['worst']['records']:,}"
-        known = f"{one['alike']:,} of {one['records']:,}"
-        bits = (f"{one['bits']:.2f}", f"{one['told']:.2f}", f"{one['guess']:.1%}")
-        rows.append(Row((one["attribute"], *bits, worst, known), loud=bool(one["alike"])))
+        found = from_document(one)
+        rows.append(Row((one["attribute"], *cells(found)), loud=found.alike > 0))
     remark = (
         "bits: what is unknown of a value; told: what its class tells of that. all alike: records of classes with "
         "a single value, which is known of everybody in them."

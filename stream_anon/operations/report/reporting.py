@@ -10,6 +10,7 @@ from typing import Any
 
 from stream_anon.errors import InputError
 from stream_anon.measures.leakage import Population
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.evidence import Evidence
@@ -20,6 +21,7 @@ from stream_anon.operations.studied_records import read_table
 from stream_anon.ports import Clock
 from stream_anon.secret_files import first_bytes
 from stream_anon.settings.loading import load_settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.population.counts_file import read_population
 
@@ -66,9 +68,7 @@ def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
     """
     settings = load_settings(subject.config, wanted.overrides)
     policy = build_policy(settings, subject.config, with_secrets=False)
-    threshold = subject.max_risk or settings.privacy.max_risk
-    if threshold is None and policy.k is not None:
-        threshold = 1 / policy.k
+    threshold = subject.max_risk or threshold_of(settings, policy)
     attacks = None if subject.attacks is None else read_attacks(subject.attacks)
     population = None
     if subject.population is not None:
@@ -84,6 +84,11 @@ def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
     else:
         audit = auditing.audit_topic(subject.config, wanted, clock)
     return Findings(audit, evidence, threshold, before, subject.original or "", attacks)
+
+
+def threshold_of(settings: Settings, policy: Policy) -> float | None:
+    """Return the risk that nobody may exceed as settings say it: `privacy.max_risk`, or 1 / k; None without a k."""
+    return settings.privacy.max_risk or (None if policy.k is None else 1 / policy.k)
 
 
 def _sizes_before(population: Population, threshold: float | None) -> ClassSizes:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import SettingsError
+from stream_anon.operations.disclosures import cells, documents, from_document
 from stream_anon.operations.report import report_page as room
 from stream_anon.operations.report.frameworks import HEADINGS, SECTIONS
 from stream_anon.operations.report.loss_curve import HEIGHT, WIDTH, loss_curve
@@ -52,6 +53,10 @@ def test_the_page_has_the_figures_of_the_document(told: dict[str, Any]) -> None:
     assert ["k: people in a class", "3", str(told["classes"]["smallest"])] in rows
     for one in told["fields"]:
         assert [one["name"], one["role"], one["technique"]] in rows
+    for one in told["audit"]["sensitive"]:
+        found = from_document(one)
+        assert documents({one["attribute"]: found}) == [one]
+        assert [one["attribute"], *cells(found)] in rows
     after = told["risks"]["after"][0]
     assert any(row[:3] == ["after", "prosecutor", f"{after['highest']:.1%}"] for row in rows), rows
 
