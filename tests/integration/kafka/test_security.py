@@ -149,7 +149,7 @@ def _refused(secured: SecuredKafka, folder: Path, case: str) -> Connection:  # n
         case "wrong SCRAM password":
             given = scram | {"password": wrong}
         case "expired token":
-            (folder / "token").write_text(token(lives=-60))
+            (folder / "token").write_text(token(lives=-30))
             given = tokens
         case "token of two words":
             (folder / "token").write_text(token() + " " + token())
