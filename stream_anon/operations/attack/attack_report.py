@@ -16,10 +16,14 @@ ANSWERS = {
     "singling-out": "leave out fields that pass and have rare values, or give them a hierarchy; or raise "
     "privacy.k, which costs information of all quasi-identifiers.",
     "linkability": "raise privacy.k, or publish a field coarser (levels, extra_levels). Both cost information.",
-    "inference": "privacy.sensitive.{secret}: families, or t. It costs information, since what goes with the "
-    "quasi-identifiers is what is hidden.",
+    "inference": "privacy.sensitive.{secret}: families, or t_closeness. It costs information, since what goes with "
+    "the quasi-identifiers is what is hidden.",
+    "skewness": "privacy.sensitive.{secret}: t_closeness, beta_likeness or alpha. The more {secret} goes with the "
+    "quasi-identifiers, the more information it costs.",
     "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. It costs little while values are "
     "many.",
+    "intersection": "privacy.sensitive.{secret}: families, which hold over any number of windows; or "
+    "privacy.returning, which bounds how often somebody is released. A family tells less than its values do.",
     "refinement": "publish nodes of {secret}, no tight ranges, ranges of an order or sets of values; where it is "
     "nodes already, fix its level or use privacy.extra_levels. It costs information of {secret}.",
     "membership": "release a sample, raise privacy.k, or bound it by privacy.presence. Each costs information.",
