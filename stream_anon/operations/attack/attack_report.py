@@ -26,6 +26,10 @@ ANSWERS = {
     "privacy.returning, which bounds how often somebody is released. A family tells less than its values do.",
     "refinement": "publish nodes of {secret}, no tight ranges, ranges of an order or sets of values; where it is "
     "nodes already, fix its level or use privacy.extra_levels. It costs information of {secret}.",
+    "replay": "leave engine.seed out, and let an engine that draws form the classes (forest, k-forest). Or raise "
+    "privacy.k: larger classes leave more values of {secret}, which costs information.",
+    "planted": "no setting of a policy: k counts people by their ids, and who may write to the input may make them "
+    "up. Let the brokers' ACLs say who may, and check ids before.",
     "membership": "release a sample, raise privacy.k, or bound it by privacy.presence. Each costs information.",
 }
 """What lowers the risk of each attack, and what that costs."""

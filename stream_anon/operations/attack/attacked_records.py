@@ -39,12 +39,14 @@ class AttackedRecords:
     batch: CodedBatch
     values: Mapping[str, Sequence[object]]
 
-    def table(self, rows: NDArray[np.intp] | None = None) -> OriginalTable:
-        """Return the records, or some of them, as attacks take them."""
-        if rows is None:
-            rows = np.arange(len(self.batch))
+    def take(self, rows: NDArray[np.intp]) -> AttackedRecords:
+        """Return some of the records."""
         values = {name: [column[row] for row in rows.tolist()] for name, column in self.values.items()}
-        return replace(table_of(self.policy, self.batch.take(rows), self.source), values=values)
+        return replace(self, batch=self.batch.take(rows), values=values)
+
+    def table(self) -> OriginalTable:
+        """Return the records as studies take them."""
+        return replace(table_of(self.policy, self.batch, self.source), values=self.values)
 
 
 def hidden_in_families(policy: Policy) -> tuple[Sensitive, ...]:

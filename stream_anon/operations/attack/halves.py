@@ -12,15 +12,15 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.operations.attack.attacked_records import read_attacked
+from stream_anon.operations.attack.attacked_records import AttackedRecords, read_attacked
 from stream_anon.operations.released_windows import ReleasedWindows
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.studied_records import OriginalTable, Released
+from stream_anon.operations.studied_records import Released
 
 
 def released_half(
     policy: Policy, source: SampleSource, draws: np.random.Generator, *, by_arrival: bool = False
-) -> tuple[OriginalTable, OriginalTable, Released]:
+) -> tuple[AttackedRecords, AttackedRecords, Released]:
     """Return half of a sample's people, the other half, and what is released of the first.
 
     Nothing is written. The rules of the service's `check` are not asked: what must not be released may be attacked.
@@ -40,9 +40,8 @@ def released_half(
     if len(people) < 2 * (policy.k or 1):
         raise InputError(f"{sample.source}: has too few people for a trial with half of them")
     chosen = (draws.permutation(len(people)) < len(people) // 2)[number]
-    halves = [np.flatnonzero(half) for half in (chosen, ~chosen)]
-    inside, outside = (sample.table(rows) for rows in halves)
-    return inside, outside, _released(policy, sample.batch.take(halves[0]), sample.source, by_arrival=by_arrival)
+    inside, outside = (sample.take(np.flatnonzero(half)) for half in (chosen, ~chosen))
+    return inside, outside, _released(policy, inside.batch, sample.source, by_arrival=by_arrival)
 
 
 def _released(policy: Policy, batch: CodedBatch, source: str, *, by_arrival: bool) -> Released:

@@ -231,6 +231,31 @@ def test_a_skewed_diagnosis_of_which_a_class_says_more_than_the_town_is_caught(
     assert found["skewness"]["success"]["value"] == 0
 
 
+def test_replays_and_planted_records_are_tried_where_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--replays", 1, "--planted", 9, "--targets", 3]
+    _, found = _told(tmp_path, monkeypatch, capsys, _town(400), *options, **BY_ARRIVAL)
+    assert found["replay"]["secret"] == "place"
+    assert found["replay"]["attempts"] == 3
+    assert found["planted"]["attempts"] == 3
+    assert found["planted"]["control"] is None
+    assert (
+        run(
+            monkeypatch,
+            "attack",
+            "-c",
+            tmp_path / "policy.yaml",
+            "--original",
+            tmp_path / "in.jsonl",
+            "--planted",
+            999,
+        )
+        == 2
+    )
+    assert "--planted: a quarter of a window of 400 records holds fewer" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("publish", ["tight", "nodes"])
 def test_a_rare_income_at_the_end_of_a_tight_range_is_caught(
     publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
