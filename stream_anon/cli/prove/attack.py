@@ -60,7 +60,8 @@ class AttackedRelease:
         """Return the records of people who are in the release and of others, and the release."""
         source = SampleSource(self.original, config)
         if self.released is None or self.control is None:
-            return released_half(policy, source, np.random.default_rng(seed), by_arrival=self.by_arrival)
+            records = read_attacked(policy, source)
+            return released_half(records, np.random.default_rng(seed), by_arrival=self.by_arrival)
         windows = None if self.certificates is None else certified_windows(self.certificates)
         others = SampleSource(self.control, config)
         inside, outside = (read_attacked(policy, one) for one in (source, others))
@@ -98,6 +99,8 @@ def _show(report: AttackReport, attacked: AttackedRelease) -> None:
     console = Console(highlight=False, markup=False)
     what = attacked.in_words if attacked.released is None else report.source
     sizes = f"{report.released:,} records of {report.people:,} people; {report.controls:,} people as control"
+    if report.loss is not None:
+        sizes += f"; information loss {report.loss:.4f}"
     console.print(f"attacked: {what}: {sizes}")
     print_figures(console, HEADINGS, report.rows())
     print_remarks(console, report.remarks())

@@ -46,7 +46,13 @@ class TimedFinding:
     @property
     def name(self) -> str:
         """Return the attack, and what it guesses."""
-        return self.found.attack + (f" of {self.found.secret}" if self.found.secret else "")
+        between = "by" if self.found.attack == "found-again" else "of"
+        return self.found.attack + (f" {between} {self.found.secret}" if self.found.secret else "")
+
+    @property
+    def accepted(self) -> bool:
+        """Return whether somebody is found by values of which the policy says that nobody knows them."""
+        return self.found.attack == "found-again" and bool(self.found.secret)
 
     @property
     def answer(self) -> str:
@@ -95,12 +101,15 @@ class AttackReport:
         Its records.
     people, controls
         Of those in the release, and of those who are not.
+    loss
+        What the release loses, from 0 to 1; see `Released`.
     """
 
     source: str
     released: int
     people: int
     controls: int
+    loss: float | None
     seed: int
     fail_above: float | None
     findings: tuple[TimedFinding, ...]
@@ -124,6 +133,7 @@ class AttackReport:
             "released": self.released,
             "people": self.people,
             "controls": self.controls,
+            "loss": self.loss,
             "seed": self.seed,
             "fail_above": self.fail_above,
             "attacks": [one.document() for one in self.findings],

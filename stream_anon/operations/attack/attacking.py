@@ -86,6 +86,7 @@ def attack(
     halves = sorted(places[: len(places) // 2]), sorted(places[len(places) // 2 :])
     attacks: list[Attack] = [
         lambda: find_again(scene, targets, policy.k or 1),
+        lambda: find_again(scene, targets, policy.k or 1, scene.weighed) if scene.weighed else None,
         lambda: single_out(scene, asked.guesses, draws),
     ]
     if all(halves):
@@ -104,6 +105,7 @@ def attack(
         len(scene.released),
         inside.population.size,
         outside.population.size,
+        released.loss,
         asked.seed,
         asked.fail_above,
         (*_timed(attacks, clock), *_timed(_reruns(Rerun(policy, records.batch), asked, draws), clock)),
@@ -145,6 +147,7 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
             values[own.name] = [_numbered(table.values[own.name], numbers) for table in (inside, outside)]
             shown = np.array([labels[own.shown(value)] for value in numbers], np.int64)  # type: ignore[arg-type]
             families[own.name] = Families.of(shown, values[own.name][1])
+    insensitive = [own for own in policy.passed if not isinstance(own, Sensitive)]
     names = [{name: own[place] for name, own in passed.items()} for place in range(3)]
     known = [
         Known(
@@ -167,8 +170,9 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
         known[0],
         known[1],
         tuple(own.name for own in policy.passed if isinstance(own, Sensitive)),
-        tuple(own.name for own in policy.passed if not isinstance(own, Sensitive)),
+        tuple(own.name for own in insensitive if not own.accept_linkable),
         families,
+        tuple(own.name for own in insensitive if own.accept_linkable),
     )
 
 

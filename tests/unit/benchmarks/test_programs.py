@@ -40,6 +40,8 @@ from tests.support.data import ROOT, shared_data
         "evidence.py --windows 20 --certificates 100",
         "returns.py --worlds adult --windows 3 --size 300 --moving 0.1",
         "counterfeits.py --rows 1500",
+        "attacks.py --rows 2000 --targets 20",
+        "attacks.py --large 2000 --targets 20",
         "invariance.py --m 2 --size 300 --releases 2",
     ],
 )
