@@ -238,7 +238,7 @@ def large(people: int, targets: int) -> dict[str, Any]:
 
 
 def _run(folder: Path, *arguments: str) -> bytes:
-    command = [sys.executable, "-m", "stream_anon", *arguments]
+    command = [sys.executable, "-m", "stream_anon.cli.main", *arguments]
     return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE).stdout
 
 
