@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -35,4 +36,9 @@ service may have the same key or each its own. See [audit.md](../explain/audit.m
 
 def signing_key_of(given: CertificateSettings) -> SigningKey | None:
     """Return the key in the file that settings name; None if they name none. See `read_key`."""
-    return None if given.sign is None else read_key(SigningKey, Path(given.sign.key_file))
+    return signing_key_in(None if given.sign is None else given.sign.key_file)
+
+
+def signing_key_in(file: str | os.PathLike[str] | None) -> SigningKey | None:
+    """Return the key in a file; None without a file. See `read_key`."""
+    return None if file is None else read_key(SigningKey, Path(file))
