@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
+import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,6 +23,7 @@ from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.signing.signature import with_signatures
+from tests.support.data import ROOT
 from tests.support.meddling import ONE, OTHER, check_each_meddling_is_named, in_parts
 from tests.support.policies import people, write_document, write_json_lines, write_policy
 from tests.support.stored import as_a_file, audited, contents, rows_of, signers_of
@@ -332,3 +335,26 @@ def test_an_audit_and_a_report_verify_a_release_by_public_keys_alone(
         assert run(monkeypatch, "report", *options, "--json", told) == code
         assert json.loads(told.read_text())["audit"]["counts"]["signed"] == 1 - code
     assert "is signed by a key that was not given" in capsys.readouterr().out
+
+
+def test_a_release_that_was_put_under_another_name_passes_by_itself_and_is_found_as_the_guide_says(
+    policy: Policy, tmp_path: Path
+) -> None:
+    folder, released = folder_of(policy, tmp_path), tmp_path / "released"
+    made = [folder.release(f"batch={number}", people(60, number)) for number in (1, 2)]
+    guide = (ROOT / "docs" / "guides" / "integrations.md").read_text().splitlines()
+    (command,) = (line for line in guide if line.startswith("grep -om1"))
+
+    def found() -> str:
+        done = subprocess.run(
+            ["bash", "-c", command.replace("FOLDER", str(released))], capture_output=True, check=True
+        )
+        return done.stdout.decode()
+
+    assert found() == ""
+    shutil.copytree(made[0].private, made[0].private.with_name("batch=3"))
+    again = folder.stored("batch=3")
+    assert again is not None
+    assert audited(tmp_path / "policy.yaml", again)
+    certificate = json.loads(made[0].certificates.read_text().splitlines()[-1])
+    assert found() == f'"batch":"{certificate["batch"]}"\n'
