@@ -28,8 +28,8 @@ class CertificateSettings(Section):
         str
     ] = """With `sign`, certificates and policy documents are signed, so that `stream-anon audit --public-key FILE`
 tells which of them somebody else wrote, changed, left out or repeated. It needs the extra `sign`. Workers of a
-service may have the same key or each its own. The functions for Spark and Bytewax take the file as `signing_key_file`,
-and do not read this setting. See [audit.md](../explain/audit.md#signatures)."""
+service may have the same key or each its own. The functions for Spark and Bytewax take the file as
+`signing_key_file`, and do not read this setting. See [audit.md](../explain/audit.md#signatures)."""
 
     sign: SigningSettings | None = None
     """The key that signs; without it nothing is signed."""
