@@ -33,6 +33,7 @@ from tests.support.data import ROOT, shared_data
         "large_windows.py --windows 2000 auto --count 2",
         "gap.py --windows 60 --k 5 --seconds 5",
         "throughput.py --windows 1000 --workers 1 --repeats 1 --beside families",
+        "throughput.py --windows 1000 --workers 1 --repeats 1 --beside signatures",
         "assignment.py --delay 2 --seconds 8",
         "target.py --rates 500 --seconds 12 --max-delay 3 --target 0.3",
         "whole_tables.py --records 4000 --window 1000",
