@@ -177,9 +177,13 @@ def print_public_key(
 def attack_own_release(
     config: Config,
     original: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Original records, CSV, JSON Lines or Parquet; - for standard input."),
-    ],
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Original records, CSV, JSON Lines or Parquet; - for standard input. Without it the output "
+            "topic is attacked, and these are the records of the input topics.",
+        ),
+    ] = None,
     released: Annotated[
         Path | None,
         typer.Option(
@@ -190,7 +194,7 @@ def attack_own_release(
     control: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="With --released: original records of people who are not in the release."
+            metavar="FILE", help="With --released or topics: original records of people who are not in the release."
         ),
     ] = None,
     certificates: Annotated[

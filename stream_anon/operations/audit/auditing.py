@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
+from stream_anon.adapters.kafka.reading.topic_reader import committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.audit import Audit, Observer, TopicTest, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans
@@ -27,7 +27,7 @@ from stream_anon.formats.tables.opening import open_records
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts
-from stream_anon.operations.audit.output_records import OutputDecoder
+from stream_anon.operations.audit.output_records import OutputDecoder, batch_of, header_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
@@ -254,11 +254,11 @@ async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
         for record in records:
             starts.see(record)
             if record.topic == kafka.certificates:
-                signature = _header(record, SIGNATURE)
-                audit.add_part(record.value, _batch(record) or "", signature, record.partition, record.time)
+                signature = header_of(record, SIGNATURE)
+                audit.add_part(record.value, batch_of(record) or "", signature, record.partition, record.time)
             else:
                 bare = not record.keyed and len(record.headers) == 1
-                audit.add_record(_batch(record), decoder.decode(record.value), record.time, bare=bare)
+                audit.add_record(batch_of(record), decoder.decode(record.value), record.time, bare=bare)
     return audit.finish(horizon())
 
 
@@ -283,14 +283,3 @@ def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
         if not number % _TOLD_EVERY:
             wanted.progress(_TOLD_EVERY)
         yield item
-
-
-def _batch(record: CommittedRecord) -> str | None:
-    """Return the header that names the window; None where it is absent, empty of a value, or stands twice."""
-    value = _header(record, "batch")
-    return None if value is None else value.decode("ascii", "replace")
-
-
-def _header(record: CommittedRecord, wanted: str) -> bytes | None:
-    values = [value for name, value in record.headers if name == wanted]
-    return values[0] if len(values) == 1 else None
