@@ -14,7 +14,7 @@ from stream_anon.microdata.columns import NO_VALUE, Columns
 
 NEIGHBOURS = 100
 """So many released records near a class, besides its own, lend their values to its counterfeits."""
-LEAST_HOLDERS = 3
+LEAST_HOLDERS = 5
 """So many of these have each value that a completed class shows."""
 
 
