@@ -81,6 +81,18 @@ def policy_findings(policy: Policy) -> list[Finding]:
                 "few people mostly misses some and is suppressed whole. window.least_people makes it wait for more",
             )
         )
+    if any(attribute.max_level is not None for attribute in policy.quasi_identifiers):
+        found += [
+            warning(
+                f"privacy.sensitive.{attribute.name}.publish",
+                "value keeps families whole within single published nodes, where max_level or engine.levels say how "
+                "coarse these may be: there a family is often short of a value, or of people, and is suppressed. "
+                "Whoever is known to be in a window and is missing has a value of such a family: publish families, "
+                "or let levels be free",
+            )
+            for attribute in policy.diverse
+            if attribute.keeps_whole
+        ]
     needed = least_told(len(policy.quasi_identifiers), policy.window.max_records)
     if policy.window.max_records < needed:
         found.append(no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))
