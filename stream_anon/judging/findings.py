@@ -85,8 +85,8 @@ def policy_findings(policy: Policy) -> list[Finding]:
         found += [
             warning(
                 f"privacy.sensitive.{attribute.name}.publish",
-                "value keeps families whole within single published nodes, where max_level or engine.levels say how "
-                "coarse these may be: there a family is often short of a value, or of people, and is suppressed. "
+                "value keeps families whole within single published nodes, where max_level or engine.levels say "
+                "how coarse these are: there a family is often short of a value, or of people, and is suppressed. "
                 "Whoever is known to be in a window and is missing has a value of such a family: publish families, "
                 "or let levels be free",
             )

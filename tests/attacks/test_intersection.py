@@ -160,8 +160,8 @@ def test_on_fixed_levels_families_that_are_kept_whole_are_short_and_absence_tell
     assert len(told) > 10
     frequent, of_all = (sum(who["illness"] in often for who in group) for group in (told, regulars))
     measured(
-        f"k = 5, families of 2 that classes keep whole on fixed levels: {len(told)} of 200 regulars are in no class "
-        f"of 20 windows, with the forest none; {share(frequent, len(told))} of them have the more frequent value of "
+        f"k = 5, families of 2 that classes keep whole on fixed levels: {len(told)} of 200 regulars are in no "
+        f"class of 20 windows, with the forest none; {share(frequent, len(told))} have the more frequent value of "
         f"their family, of all {share(of_all, REGULARS)}"
     )
 
