@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from math import ceil
 
 from stream_anon.conditions import Condition
 from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, in_words, looks_like
@@ -64,6 +65,15 @@ def policy_findings(policy: Policy) -> list[Finding]:
         )
     if policy.without_k:
         found.append(warning("privacy.k", policy.without_k))
+    if policy.counterfeits is not None and policy.k is not None:
+        found.append(
+            warning(
+                "privacy.counterfeits",
+                f"a class of {policy.k} records may hold as few as {ceil(policy.k / 2)} people: who can tell "
+                "counterfeits, as by another release of the same people, is left with these. Who knows all "
+                "quasi-identifiers sees whose class is not completed, mostly for an unusual value",
+            )
+        )
     found += [
         warning(
             f"privacy.shields.{place}",

@@ -9,6 +9,7 @@ import pytest
 
 from stream_anon.judging.findings import Severity, policy_findings
 from stream_anon.settings.policy_file import load_policy
+from tests.support import completed
 from tests.support.policies import write_document
 
 FAMILIES = {"invariant": 2, "families": [["flu", "cold"], ["gout", None]]}
@@ -47,3 +48,11 @@ def test_levels_at_which_whole_families_are_often_short_are_warned_of(
 ) -> None:
     assert _places(tmp_path, "value", engine, age) == ["privacy.sensitive.illness.publish"] * warned
     assert _places(tmp_path, "family", engine, age) == []
+
+
+def test_counterfeits_are_warned_of_with_the_people_that_a_class_may_have(tmp_path: Path) -> None:
+    for privacy, told in (({"k": 11}, ["6 people"]), ({"counterfeits": None}, [])):
+        policy = load_policy(write_document(tmp_path, completed.policy_with(**privacy)))
+        found = [one for one in policy_findings(policy) if one.place == "privacy.counterfeits"]
+        assert [one.severity for one in found] == [Severity.WARNS] * len(told)
+        assert all(words in one.text for one, words in zip(found, told, strict=True))
