@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stream_anon.engine.completing import completion
 from stream_anon.engine.completing.completion import Counterfeits, ShortClasses
 from tests.attacks.conftest import Measured
-from tests.support.completed import ILLNESSES, CompletedFile, Shown, release, townspeople
+from tests.support.completed import ILLNESSES, CompletedFile, Shown, policy_with, release, townspeople
 
 FILES, SIZE = 12, 2_000
 Suspicion = Callable[[Shown, str, str], float]
@@ -233,3 +233,27 @@ def test_a_class_that_is_not_completed_tells_of_an_unusual_value(
         f"of people whose class is not completed {share:.0%} have the rare illness, of all {of_all / everybody:.1%}"
     )
     assert share > 5 * of_all / everybody
+
+
+def test_of_two_releases_by_one_key_another_share_tells_nothing(tmp_path: Path, measured: Measured) -> None:
+    """What the first release shows of a class and the second does not is nobody's, unless its people have left."""
+    criterion = {"illness": {"distinct_l": 3}}
+    stranger = {"person": "new", "age": 45, "city": "Oslo", "illness": "flu"}
+    others: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+        "another share": (policy_with(counterfeits="2%"), []),
+        "distinct_l: 3": (policy_with(sensitive=criterion), []),
+        "one person more": (policy_with(), [stranger]),
+    }
+    told, made = dict.fromkeys(others, 0), 0
+    for seed in range(FILES):
+        people, secret = townspeople(SIZE, seed), b"a secret of file %02d" % seed
+        first = release(tmp_path, people, secret=secret)
+        false = first.counterfeits(people)
+        made += sum(own.total() for own in false.values())
+        for name, (policy, more) in others.items():
+            second = release(tmp_path, [*people, *more], policy, secret).shown
+            gone = {one: own - second[one] for one, own in first.shown.items() if one in second}
+            told[name] += sum((own & false[one]).total() for one, own in gone.items())
+    assert told["another share"] == 0
+    for name, count in told.items():
+        measured(f"a second release of the same people, with {name}, tells {count / made:.0%} of the counterfeits")
