@@ -15,7 +15,8 @@ from stream_anon.microdata.columns import NO_VALUE, Columns
 NEIGHBOURS = 100
 """So many released records near a class, besides its own, lend their values to its counterfeits."""
 LEAST_HOLDERS = 5
-"""So many of these have each value that a completed class shows."""
+"""So many of these have each value that a completed class shows: with 3, who knows their values and looks for those
+that chance made frequent told 62 % of pairs of a counterfeit and a person, where 20 values are equally frequent."""
 
 
 class Counterfeits(NamedTuple):
