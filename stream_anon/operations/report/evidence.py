@@ -114,10 +114,8 @@ class Evidence:
         self.linkable.update(self._declared.intersection(certificate.terms.linkable))
         self._add_records(certificate)
         self._add_achieved(certificate)
-        # Whoever cannot tell counterfeits from people guesses among all records; each person has one then.
-        made = certificate.completed is not UNSET or certificate.series is not UNSET
-        held = [one.records if made else one.individuals for one in certificate.classes]
-        sizes = np.array(held, np.int64)
+        # Counterfeits do not count: some readers can tell them from people, and the risk is told for all.
+        sizes = np.array([one.individuals for one in certificate.classes], np.int64)
         fitting = judged.counted.people
         self.sizes.add(sizes, None if fitting is None else np.array(fitting, np.int64))
         self._add_loss(judged)

@@ -137,8 +137,8 @@ def test_counterfeits_are_counted_once(certificate: Certificate) -> None:
     assert _evidence(series).records.counterfeits == 4
     completed = _with(certificate, classes=fuller, completed=StatedCounterfeits(4, 4, 6), released=13)
     assert _evidence(completed).records.counterfeits == 4
-    # A guess among its records is right about one of them.
-    assert _evidence(completed).sizes.smallest == _evidence(series).sizes.smallest == 6
+    # Who signs is told the risk that holds whatever a reader knows: that of a guess among people.
+    assert _evidence(completed).sizes.smallest == _evidence(series).sizes.smallest == 4
     assert _evidence(certificate).sizes.smallest == 4
     assert _evidence(certificate).records.counterfeits == 0
 
