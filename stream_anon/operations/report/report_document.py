@@ -22,6 +22,7 @@ from stream_anon.privacy.promises import asked_of
 from stream_anon.version import SOFTWARE
 
 SCHEMA = 1
+_FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +55,8 @@ class Findings:
     @property
     def too_high(self) -> bool:
         """Return whether somebody's risk is above the threshold."""
-        smallest = self.evidence.sizes.smallest
-        return self.threshold is not None and smallest is not None and 1 / smallest > self.threshold
+        highest = self.evidence.highest
+        return self.threshold is not None and highest is not None and highest > self.threshold
 
     @property
     def holds(self) -> bool:
@@ -86,7 +87,7 @@ def document_of(found: Findings) -> dict[str, Any]:
         "risks": {
             "threshold": found.threshold,
             "holds": not found.too_high,
-            "after": [asdict(risk) for risk in evidence.sizes.risks()],
+            "after": [asdict(risk) for risk in evidence.risks()],
             "sample": found.sample or None,
             "before": None if found.before is None else [asdict(risk) for risk in found.before.risks()],
         },
@@ -108,7 +109,7 @@ def document_of(found: Findings) -> dict[str, Any]:
             **to_builtins(asked_of(policy).returning),
             "suppressed": evidence.records.suppressed["returning"],
         },
-        "loss": _loss(evidence),
+        "loss": loss_of(evidence),
         "delay": {
             "asked_seconds": policy.window.max_delay,
             "mean_seconds": evidence.mean_open_seconds,
@@ -171,7 +172,7 @@ def _records(evidence: Evidence) -> dict[str, Any]:
     told, whole = evidence.records, evidence.timeline.whole
     return {
         "windows": evidence.windows,
-        "windows_without_release": evidence.empty,
+        "windows_without_release": evidence.windows - evidence.releasing,
         "windows_above_max_suppressed": evidence.above_most,
         "in": told.taken_in,
         "released": told.released,
@@ -218,7 +219,8 @@ def _shield(evidence: Evidence, names: tuple[str, ...]) -> int | None:
     return evidence.shields.get(tuple(names))
 
 
-def _loss(evidence: Evidence) -> dict[str, Any]:
+def loss_of(evidence: Evidence) -> dict[str, Any]:
+    """Return the information loss: of all, by field, and over time."""
     timeline = evidence.timeline
     return {
         "gcp": timeline.whole.gcp,
@@ -226,7 +228,7 @@ def _loss(evidence: Evidence) -> dict[str, Any]:
         "stretch_seconds": timeline.width,
         "over_time": [
             {
-                "from": dt.datetime.fromtimestamp(start, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "from": _moment(start),
                 "windows": stretch.windows,
                 "records": stretch.judged,
                 "suppressed": stretch.suppressed,
@@ -236,6 +238,12 @@ def _loss(evidence: Evidence) -> dict[str, Any]:
             for start, stretch in timeline
         ],
     }
+
+
+def _moment(seconds: float) -> str:
+    """Return the start of a stretch. Where it begins before the first year, the first window of it does not."""
+    moment = dt.datetime.fromtimestamp(max(seconds, _FIRST.timestamp()), dt.UTC)
+    return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
 def _uses(used: Mapping[str, Use]) -> list[dict[str, Any]]:

@@ -8,15 +8,25 @@ from typing import Any
 import pytest
 
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.bounds import RecordBound, ReturnBound
+from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, EngineChoice, Policy, WindowLimits
 from stream_anon.operations.report.evidence import Evidence, Use
 from stream_anon.operations.report.residual_risks import ResidualRisk, residual_risks
 from tests.support.releases import ward_policy
 
-ALWAYS = {"forgotten-quasi-identifier", "other-releases", "inference"}
+ALWAYS = {
+    "forgotten-quasi-identifier",
+    "predicate-singling-out",
+    "combinatorial-refinement",
+    "other-releases",
+    "inference",
+    "replay",
+    "planted-people",
+    "copies",
+    "followed",
+}
 
 
 def _risks(policy: Policy, evidence: Evidence | None = None) -> dict[str, ResidualRisk]:
@@ -31,6 +41,18 @@ def _with_result(policy: Policy, **changes: Any) -> Policy:
     return replace(policy, attributes=attributes)
 
 
+def _fixed_levels() -> Policy:
+    policy = ward_policy()
+    object.__setattr__(policy, "engine", EngineChoice("full-domain"))
+    return policy
+
+
+def _raised() -> Policy:
+    policy = ward_policy()
+    object.__setattr__(policy, "extra_levels", 1)
+    return policy
+
+
 FAMILIES = {"families": (("fine", "poor", "bad"),)}
 
 
@@ -43,6 +65,33 @@ FAMILIES = {"families": (("fine", "poor", "bad"),)}
         ("people-who-return", ward_policy(), _with_result(ward_policy(diversity={}), **FAMILIES)),
         ("family-result", _with_result(ward_policy(diversity={}), **FAMILIES), ward_policy()),
         ("list-result", _with_result(ward_policy(), many=True), ward_policy()),
+        ("list-result", _with_result(ward_policy(diversity={}), many=True), ward_policy()),
+        ("ids", ward_policy(), ward_policy(individual=EVERY_RECORD)),
+        ("frequent-visitors", ward_policy(), ward_policy(individual=EVERY_RECORD)),
+        ("several-classes", ward_policy(), ward_policy(window=WindowLimits(max_records_per_individual=1))),
+        ("uneven-result", ward_policy(), ward_policy(diversity={"result": Diversity(2, alpha=0.5)})),
+        ("uneven-result", ward_policy(), ward_policy(diversity={})),
+        ("minimality", ward_policy(), ward_policy(diversity={})),
+        ("minimal-generalizations", ward_policy(), _fixed_levels()),
+        ("minimal-generalizations", ward_policy(), _raised()),
+        ("raised-levels", _raised(), ward_policy()),
+        ("beside-shields", ward_policy(shields=(Shield(("illness",), 9),)), ward_policy()),
+        ("counts-of-returns", ward_policy(returning=ReturnBound(3, 86_400.0)), ward_policy()),
+        (
+            "planted-suppression",
+            ward_policy(max_suppressed=RecordBound(0.1), above_max_suppressed=AboveMost.SUPPRESS),
+            ward_policy(max_suppressed=RecordBound(0.1)),
+        ),
+        (
+            "unlisted-result",
+            _with_result(ward_policy(diversity={}), **FAMILIES),
+            _with_result(ward_policy(diversity={}), **FAMILIES, rest="other"),
+        ),
+        (
+            "rest-result",
+            _with_result(ward_policy(diversity={}), **FAMILIES, rest="other"),
+            _with_result(ward_policy(diversity={}), **FAMILIES),
+        ),
     ],
 )
 def test_a_limit_applies_to_the_policies_that_have_it(name: str, with_it: Policy, without: Policy) -> None:
@@ -60,8 +109,17 @@ def test_families_whose_values_are_published_tell_more() -> None:
 
 def test_fields_that_pass_and_true_ends_are_named() -> None:
     found = _risks(ward_policy())
-    assert found["passing-fields"].text.startswith("visits:")
+    assert found["passing-fields"].text.startswith("result, visits:")
     assert found["true-ends"].text.startswith("plan, weight:")
+
+
+def test_the_words_of_a_replay_are_those_of_the_engine() -> None:
+    assert "draws by chance" in _risks(ward_policy())["replay"].text
+    for policy in (ward_policy(engine=EngineChoice("mondrian")), _fixed_levels()):
+        assert "draws nothing" in _risks(policy)["replay"].text
+
+
+ON_TOPICS = {"time-of-publication", "times-of-brokers", "topics-of-the-controller", "watching", "arrival"}
 
 
 def test_what_windows_did_is_told() -> None:
@@ -70,15 +128,45 @@ def test_what_windows_did_is_told() -> None:
     use = Use("2024-05-13T08:00:00Z", "2024-05-13T08:00:00Z", 1)
     evidence.deliveries["file"] = use
     quiet = _risks(policy, evidence)
-    assert not {"suppression", "time-of-publication", "dead-letters", "replay", "at-least-once"} & quiet.keys()
-    evidence.deliveries = {"at-least-once": use}
+    assert not ON_TOPICS & quiet.keys()
+    assert not {"suppression", "uncommitted", "at-least-once", "series", "contents-not-compared"} & quiet.keys()
+    assert "seed" not in quiet["replay"].text
+    evidence.deliveries["at-least-once"] = use
     evidence.records.suppressed["unplaced"] += 1
     evidence.replayable = 7
     evidence.linkable = {"visits"}
+    evidence.undigested = 6
+    evidence.made["series"] = 1
     loud = _risks(policy, evidence)
-    assert {"suppression", "time-of-publication", "dead-letters", "at-least-once"} <= loud.keys()
+    assert ON_TOPICS | {"suppression", "at-least-once", "series"} <= loud.keys()
     assert "In 7 windows" in loud["replay"].text
     assert loud["accepted-rare-values"].text.startswith("visits:")
+    assert loud["contents-not-compared"].text.startswith("The certificates of 6 windows")
+    evidence.deliveries = {"exactly-once": use}
+    assert "uncommitted" in _risks(policy, evidence)
+    assert "small-windows" not in _risks(policy, evidence)
+    assert "small-windows" in _risks(ward_policy(window=WindowLimits(target_loss=0.1)), evidence)
+
+
+def test_dead_letters_name_places_and_no_record() -> None:
+    """They hold a reason and an offset: whoever signs must not be told that they hold people."""
+    evidence = Evidence(ward_policy(), None)
+    evidence.deliveries["exactly-once"] = Use("2024-05-13T08:00:00Z", "2024-05-13T08:00:00Z", 1)
+    text = _risks(ward_policy(), evidence)["topics-of-the-controller"].text
+    assert "offsets" in text
+    assert "names people" not in text
+
+
+def test_the_limits_of_a_policy_that_was_in_force_before_are_told_too() -> None:
+    """The settings ask for what the windows of this period did not have."""
+    now, before = ward_policy(), ward_policy(individual=EVERY_RECORD, diversity={})
+    evidence = Evidence(now, None)
+    evidence.in_force.known = {"sha256:1": before, "sha256:2": now, "sha256:3": before}
+    found = _risks(now, evidence)
+    assert "ids" in found
+    assert found["records-not-people-formerly"].text.startswith("Under another policy of this period: k counts")
+    assert "no-criterion-result-formerly" in found
+    assert not {"predicate-singling-out-formerly", "records-not-people"} & found.keys()
 
 
 def test_counterfeits_and_a_missing_k_are_told() -> None:
