@@ -115,15 +115,17 @@ def _show(found: Findings, console: Console, written: Sequence[Path]) -> None:
     count = sum(verdict.kinds.values())
     told = [
         "no violation found" if verdict.clean else f"{count:,} violations: stream-anon audit lists them",
-        *([f"somebody's risk is above {in_words(found.threshold)}"] if found.too_high else []),
+        *([f"a risk is above {in_words(found.threshold)}"] if found.too_high else []),
+        *found.cautions,
         *(f"written: {path}" for path in written),
     ]
     print_remarks(console, told, end="")
 
 
 def _risks(found: Findings) -> Iterator[tuple[str, AttackerRisk]]:
-    for when, sizes in (("before", found.before), ("after", found.evidence.sizes)):
-        yield from ((when, one) for one in ([] if sizes is None else sizes.risks()))
+    before = [] if found.before is None else found.before.risks()
+    for when, risks in (("before", before), ("after", found.evidence.risks())):
+        yield from ((when, one) for one in risks)
 
 
 def _cells(one: AttackerRisk, bound: float | None) -> list[str]:

@@ -14,8 +14,9 @@ from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiId
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.audit_report import as_json, iso
 from stream_anon.operations.audit.auditing import AuditReport
+from stream_anon.operations.report.cautions import cautions
 from stream_anon.operations.report.evidence import Evidence, Use
-from stream_anon.operations.report.frameworks import HEADINGS, questions
+from stream_anon.operations.report.frameworks import Heading, headings, questions
 from stream_anon.operations.report.residual_risks import residual_risks
 from stream_anon.operations.report.risks import ClassSizes
 from stream_anon.privacy.promises import asked_of
@@ -41,6 +42,10 @@ class Findings:
         People by their exact quasi-identifiers in a sample of the input; None without one.
     sample
         Its name; empty without one.
+    left_out
+        How many records of the sample do not fit the policy.
+    own_threshold
+        That of the settings, which another one may stand for; None where these have none.
     attacks
         What `stream-anon attack --json` printed; None without it.
     """
@@ -51,6 +56,13 @@ class Findings:
     before: ClassSizes | None = None
     sample: str = ""
     attacks: Mapping[str, Any] | None = None
+    left_out: int = 0
+    own_threshold: float | None = None
+
+    @property
+    def cautions(self) -> list[str]:
+        """Return what must be known before any figure is read."""
+        return cautions(self.audit, self.evidence, self.threshold, self.own_threshold)
 
     @property
     def too_high(self) -> bool:
@@ -79,16 +91,19 @@ def document_of(found: Findings) -> dict[str, Any]:
             "last": evidence.last or None,
         },
         "holds": found.holds,
+        "cautions": found.cautions,
         "release": policy.release.told,
         "policy": _promise(policy, found),
         "fields": [_field(policy, place) for place in range(len(policy.attributes))],
         "records": _records(evidence),
-        "classes": _classes(evidence.sizes),
+        "classes": _classes(evidence),
         "risks": {
             "threshold": found.threshold,
             "holds": not found.too_high,
             "after": [asdict(risk) for risk in evidence.risks()],
             "sample": found.sample or None,
+            "sample_people": None if found.before is None else found.before.people,
+            "sample_left_out": found.left_out,
             "before": None if found.before is None else [asdict(risk) for risk in found.before.risks()],
         },
         "sensitive": [_sensitive(policy, evidence, own) for own in policy.attributes if isinstance(own, Sensitive)],
@@ -96,13 +111,15 @@ def document_of(found: Findings) -> dict[str, Any]:
             {
                 "attributes": list(shield.attributes),
                 "asked": shield.k,
-                "achieved": _shield(evidence, shield.attributes),
+                "achieved": evidence.shields.get(tuple(shield.attributes)),
+                "windows": evidence.stating["shield", *shield.attributes],
             }
             for shield in policy.shields
         ],
         "presence": None
         if policy.presence is None
-        else {"asked": policy.presence.most, "achieved": evidence.presence, "people": policy.presence.people},
+        else {"asked": policy.presence.most, "achieved": evidence.presence, "people": policy.presence.people}
+        | {"windows": evidence.stating["presence",]},
         "returning": None
         if policy.returning is None
         else {
@@ -123,8 +140,30 @@ def document_of(found: Findings) -> dict[str, Any]:
         "audit": as_json(found.audit),
         "attacks": None if found.attacks is None else dict(found.attacks),
         "limits": [asdict(risk) for risk in residual_risks(policy, evidence)],
-        "frameworks": [asdict(heading) | {"sections": list(heading.sections)} for heading in HEADINGS],
+        "frameworks": [_heading(heading) for heading in headings(_told(found))],
         "questions": [asdict(question) for question in questions(policy.release)],
+    }
+
+
+def _told(found: Findings) -> set[str]:
+    """Return what a report has that not every report has, by the names that `headings` asks for."""
+    policy, evidence = found.audit.policy, found.evidence
+    told = {
+        "release": policy.release.told,
+        "attacks": found.attacks,
+        "before": found.before,
+        "sensitive": policy.diversity or evidence.spreads or evidence.distinct,
+        "classes": evidence.releasing,
+    }
+    return {name for name, there in told.items() if there}
+
+
+def _heading(heading: Heading) -> dict[str, Any]:
+    return {
+        "framework": heading.framework,
+        "text": heading.text,
+        "sections": list(heading.sections),
+        "left": heading.left,
     }
 
 
@@ -188,8 +227,11 @@ def _records(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _classes(sizes: ClassSizes) -> dict[str, Any]:
+def _classes(evidence: Evidence) -> dict[str, Any]:
+    sizes = evidence.sizes
     return {
+        "windows": evidence.releasing,
+        "windows_counting_records": evidence.in_force.counting_records,
         "classes": sizes.classes,
         "people": sizes.people,
         "smallest": sizes.smallest,
@@ -205,18 +247,16 @@ def _sensitive(policy: Policy, evidence: Evidence, own: Sensitive) -> dict[str, 
     spread = asked.sensitive.get(own.name)
     return {
         "attribute": own.name,
-        "distinct_l": {"asked": asked.distinct_l.get(own.name), "achieved": evidence.distinct.get(own.name)},
+        "distinct_l": {"asked": asked.distinct_l.get(own.name), "achieved": evidence.distinct.get(own.name)}
+        | {"windows": evidence.stating["distinct_l", own.name]},
         "spread": {
             "asked": {} if spread is None else to_builtins(spread),
-            "achieved": dict(evidence.spreads.get(own.name, {})),
+            "achieved": (reached := dict(evidence.spreads.get(own.name, {}))),
+            "windows": {figure: evidence.stating["spread", own.name, figure] for figure in reached},
         },
         "families": len(own.families),
         "least_family": own.least_family if own.families else None,
     }
-
-
-def _shield(evidence: Evidence, names: tuple[str, ...]) -> int | None:
-    return evidence.shields.get(tuple(names))
 
 
 def loss_of(evidence: Evidence) -> dict[str, Any]:

@@ -23,6 +23,10 @@ _ASKED = {
     "beta": "beta_likeness",
 }
 """What a figure that was achieved is called where it is asked, if otherwise."""
+_BEFORE = (
+    "before: all people of the sample as one table, by their exact values. A window has fewer people, among whom "
+    "more would stand alone."
+)
 
 
 def report_page(document: Mapping[str, Any]) -> str:
@@ -33,6 +37,8 @@ def report_page(document: Mapping[str, Any]) -> str:
         titles=SECTIONS,
         of_release=OF_RELEASE,
         threshold=in_words(document["risks"]["threshold"]),
+        percent=_share,
+        statement=statement(document),
         fields=_fields(document),
         reasons=_reasons(document),
         sizes=_sizes(document),
@@ -52,8 +58,30 @@ def report_page(document: Mapping[str, Any]) -> str:
 def assessment(document: Mapping[str, Any]) -> str:
     """Return a data protection impact assessment in Markdown, filled in as far as figures go."""
     threshold = in_words(document["risks"]["threshold"])
-    text = rendered("operations/report/dpia.md.j2", told=document, threshold=threshold)
+    text = rendered(
+        "operations/report/dpia.md.j2",
+        told=document,
+        threshold=threshold,
+        percent=_share,
+        risk=lambda share: risk_in_percent(share, document["risks"]["threshold"]),
+        statement=statement(document),
+    )
     return text.replace("&#39;", "'").replace("&#34;", '"')  # which need no escape in Markdown
+
+
+def statement(document: Mapping[str, Any]) -> str:
+    """Return what a report comes to, in words that promise no more than was found."""
+    risks, audit = document["risks"], document["audit"]
+    threshold = in_words(risks["threshold"])
+    if not document["records"]["windows"]:
+        return "No window closed in this period."
+    whose = "record" if document["classes"]["windows_counting_records"] else "person"
+    found = "The audit found no violation." if audit["clean"] else "The audit found violations."
+    if risks["threshold"] is None:
+        return f"{found} No risk was bounded: nothing is asked of all quasi-identifiers together."
+    if not risks["holds"]:
+        return f"{found} The risk that a {whose} is found by quasi-identifiers is above {threshold}."
+    return f"{found} In no window is the risk that a {whose} is found by quasi-identifiers above {threshold}."
 
 
 def require_pdf() -> None:
@@ -130,36 +158,51 @@ def _risks(told: Mapping[str, Any]) -> PageTable:
     ]
     remark = (
         "prosecutor: knows that somebody is in the release. journalist: knows that they are in the population. "
-        "marketer: names somebody for every record; the share that is right."
+        "marketer: names somebody for every record; the share that is right. All are by quasi-identifiers, in one "
+        "window each: what sensitive values or several windows tell comes on top."
     )
     headings = ("release", "attacker", "highest", "average", "people above the threshold")
-    return PageTable(SECTIONS["risks"], headings, rows, texts=2, remarks=[remark])
+    remarks = [remark, *([_BEFORE] if risks["before"] is not None else [])]
+    return PageTable(SECTIONS["risks"], headings, rows, texts=2, remarks=remarks)
 
 
 def _criteria(told: Mapping[str, Any]) -> PageTable:
     rows = [Row(cells) for cells in criteria(told)]
-    return PageTable(SECTIONS["sensitive"], ("what", "asked", "reached"), rows)
+    remark = "asked: by the settings. reached: by the worst class of the windows that state it."
+    return PageTable(SECTIONS["sensitive"], ("what", "asked", "reached"), rows, remarks=[remark])
 
 
 def criteria(told: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield each criterion of a report, what is asked, and what the worst class of the period reached."""
-    smallest = told["classes"]["smallest"]
-    yield "k: people in a class", _or_none(told["policy"]["k"]), _or_none(smallest)
+    smallest, windows = told["classes"]["smallest"], told["classes"]["windows"]
+
+    def reached(text: str, stating: int) -> str:
+        return text if text == "-" or stating == windows else f"{text} (in {stating:,} of {windows:,} windows)"
+
+    what = "records" if told["classes"]["windows_counting_records"] else "people"
+    yield f"k: {what} in a class", _or_none(told["policy"]["k"]), _or_none(smallest)
     for one in told["shields"]:
-        yield "shield on " + ", ".join(one["attributes"]), _or_none(one["asked"]), _or_none(one["achieved"])
+        text = reached(_or_none(one["achieved"]), one["windows"])
+        yield "shield on " + ", ".join(one["attributes"]), _or_none(one["asked"]), text
     for one in told["sensitive"]:
         name, distinct, spread = one["attribute"], one["distinct_l"], one["spread"]
         if distinct["asked"] is not None:
-            yield f"{name}: distinct values (l)", _or_none(distinct["asked"]), _or_none(distinct["achieved"])
+            text = reached(_or_none(distinct["achieved"]), distinct["windows"])
+            yield f"{name}: distinct values (l)", _or_none(distinct["asked"]), text
         for figure, value in spread["achieved"].items():
             asked = spread["asked"].get(_ASKED.get(figure, figure))
-            yield f"{name}: {figure}", _asked(asked), f"{value:.3g}"
+            yield f"{name}: {figure}", _asked(asked), reached(f"{value:.3g}", spread["windows"][figure])
         if one["families"]:
             yield f"{name}: values in a family", f"{one['families']:,} families", f"{one['least_family']} or more"
     presence, returning = told["presence"], told["returning"]
     if presence is not None:
-        reached = "-" if presence["achieved"] is None else in_percent(presence["achieved"])
-        yield f"presence, of {presence['people']:,} people", exactly(presence["asked"]), reached
+        most = presence["achieved"]
+        share = "-" if most is None else in_percent(most, bound=presence["asked"])
+        yield (
+            f"presence, of {presence['people']:,} people",
+            exactly(presence["asked"]),
+            reached(share, presence["windows"]),
+        )
     if returning is not None:
         days = returning["period"] / 86_400
         yield (
@@ -215,7 +258,10 @@ def _violations(told: Mapping[str, Any]) -> PageTable:
         Row((one["batch"] or "-", one["text"], f"{one['count']:,}"), loud=True)
         for one in told["audit"]["violations"][:_MOST_VIOLATIONS]
     ]
-    return PageTable("Violations", ("window", "what", "times"), rows, texts=2)
+    audit = told["audit"]
+    hidden = max(0, len(audit["violations"]) - _MOST_VIOLATIONS) + audit["more"]
+    remarks = [f"and {hidden:,} more: stream-anon audit lists them"] if hidden else []
+    return PageTable("Violations", ("window", "what", "times"), rows, texts=2, remarks=remarks)
 
 
 def _attacks(told: Mapping[str, Any]) -> PageTable | None:
@@ -233,7 +279,8 @@ def _attacks(told: Mapping[str, Any]) -> PageTable | None:
             f"{_share(risk['low'])} to {_share(risk['high'])}",
             one.get("answer") or "-",
         )
-        rows.append(Row(cells))
+        bound = told["risks"]["threshold"]
+        rows.append(Row(cells, loud=bound is not None and risk["value"] > bound))
     headings = ("attack", "success", "control", "risk", "95 %", "what lowers it")
     return PageTable(SECTIONS["attacks"], headings, rows)
 
@@ -255,7 +302,7 @@ def _frameworks(told: Mapping[str, Any]) -> PageTable:
 
 
 def _share(share: float | None) -> str:
-    return "-" if share is None else in_percent(share)
+    return "-" if share is None else in_percent(share, bound=0.0)  # a small share is not none
 
 
 def _or_none(number: int | None) -> str:

@@ -14,7 +14,7 @@ from pycanon import anonymity
 
 from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.times import seconds_of
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.reporting import ReportSubject, report
@@ -73,7 +73,7 @@ def test_classes_and_risks_are_those_that_duckdb_counts(files: Files) -> None:
     assert risks["prosecutor"]["highest"] == pytest.approx(highest)
     assert risks["prosecutor"]["average"] == risks["marketer"]["average"] == pytest.approx(float(average))
     assert risks["prosecutor"]["above"] == pytest.approx(float(above))
-    assert told["sensitive"][0]["distinct_l"] == {"asked": 2, "achieved": distinct}
+    assert told["sensitive"][0]["distinct_l"] == {"asked": 2, "achieved": distinct, "windows": len(files.parts)}
     assert told["records"]["released"] == people
     assert (told["risks"]["holds"], told["holds"]) == (highest <= 0.2, highest <= 0.2)
 
@@ -132,6 +132,8 @@ def test_the_risk_before_is_that_of_exact_values(files: Files, tmp_path: Path) -
     sample = write_json_lines(tmp_path / "in.jsonl", twice)
     told = _told(files, original=str(sample))["risks"]
     assert told["sample"] == str(sample)
+    assert (told["sample_people"], told["sample_left_out"]) == (72, 2)
+    assert len(twice) == 74
     before = {risk["attacker"]: risk for risk in told["before"]}
     assert before["prosecutor"]["highest"] == before["prosecutor"]["average"] == 0.5
 
@@ -165,6 +167,8 @@ def test_the_threshold_is_that_of_the_policy_unless_another_is_given(files: File
         "holds": False,
         "after": 0,
         "sample": None,
+        "sample_people": None,
+        "sample_left_out": 0,
         "before": None,
     }
 
@@ -179,6 +183,26 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
     assert "Smith" not in json.dumps(told)
 
 
+@pytest.mark.parametrize("risk", [0.0, -0.1, 1.5, float("nan")])
+def test_a_threshold_that_is_none_is_refused(risk: float, files: Files) -> None:
+    """No risk is above one that is no number: everything would hold."""
+    with pytest.raises(SettingsError, match="--max-risk"):
+        _told(files, max_risk=risk)
+
+
+def test_a_population_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
+    """The settings name one: its people would be counted, and the report would say that these were."""
+    settings = {
+        "privacy": {"k": 2, "individual": "every-record", "presence": {"population": "own.csv", "most": 0.9}},
+        "attributes": {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 9}}},
+    }
+    for name in ("own.csv", "other.csv"):
+        (tmp_path / name).write_text("age,count\n1,40\n")
+    files = Files(tmp_path, settings, [{"age": 1}] * 3)
+    with pytest.raises(SettingsError, match="--population"):
+        _told(files, population=tmp_path / "other.csv")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -188,6 +212,10 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
         '{"attacks": 1}',
         '{"attacks": [{}]}',
         '{"attacks": [{"attack": "x", "risk": 1}]}',
+        '{"source": "in.csv", "released": 7, "attacks": []}',
+        '{"source": "in.csv", "attacks": [{"attack": "x", "risk": {"value": 0, "low": 0, "high": 0}}]}',
+        '{"source": "", "released": 7, "attacks": [{"attack": "", "risk": {"value": NaN, "low": 0, "high": 0}}]}',
+        '{"source": "", "released": 7, "attacks": [{"attack": "", "risk": {"value": "", "low": 0, "high": 0}}]}',
         "[" * 10**5,
     ],
 )
