@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf
+from typing import Any
 
 from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.times import seconds_of
@@ -13,21 +14,31 @@ from stream_anon.operations.audit.audit_report import iso
 from stream_anon.operations.audit.auditing import AuditReport
 from stream_anon.operations.report.evidence import Evidence
 from stream_anon.operations.report.risks import in_words, risk_in_percent
+from stream_anon.rounding import in_percent
 
 
-def cautions(audit: AuditReport, evidence: Evidence, threshold: float | None, own: float | None) -> list[str]:
+def cautions(
+    audit: AuditReport,
+    evidence: Evidence,
+    threshold: float | None,
+    own: float | None,
+    attacks: Sequence[Mapping[str, Any]] = (),
+) -> list[str]:
     """Return whole sentences, the gravest first; none where a report is all that its title says.
 
     Parameters
     ----------
     threshold, own
         The risk that nobody may exceed, and that of the settings; None for none.
+    attacks
+        What `stream-anon attack --json` has found.
     """
     return [
         *_of_violations(audit),
         *_of_the_period(audit, evidence),
         *_of_policies(audit, evidence),
         *_of_risks(evidence, threshold, own),
+        *_of_attacks(threshold, attacks),
         *_of_what_is_gone(audit),
     ]
 
@@ -121,6 +132,22 @@ def _of_risks(evidence: Evidence, threshold: float | None, own: float | None) ->
             f"In {evidence.sizes.short:,} classes are more people than the population has of them: it lacks some. "
             "There the population is taken to be the class."
         )
+
+
+def _of_attacks(threshold: float | None, attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    above = [one for one in attacks if threshold is not None and one["risk"]["value"] > threshold]
+    if above:
+        names = ", ".join(f"{name_of(one)} ({in_percent(one['risk']['value'])})" for one in above)
+        yield (
+            f"Attacks have a larger success than {in_words(threshold)} beyond what is known without the release: "
+            f"{names}. The threshold does not bound them: it is of being found by quasi-identifiers in a window."
+        )
+
+
+def name_of(attack: Mapping[str, Any]) -> str:
+    """Return what an attack is called, with the field that it is after."""
+    secret = attack.get("secret")
+    return f"{attack['attack']} of {secret}" if secret else str(attack["attack"])
 
 
 def _of_what_is_gone(audit: AuditReport) -> Iterator[str]:

@@ -62,7 +62,8 @@ class Findings:
     @property
     def cautions(self) -> list[str]:
         """Return what must be known before any figure is read."""
-        return cautions(self.audit, self.evidence, self.threshold, self.own_threshold)
+        attacks = [] if self.attacks is None else self.attacks["attacks"]
+        return cautions(self.audit, self.evidence, self.threshold, self.own_threshold, attacks)
 
     @property
     def too_high(self) -> bool:

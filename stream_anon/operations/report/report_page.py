@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_anon.errors import SettingsError
 from stream_anon.operations.disclosures import COLUMNS, cells, from_document
+from stream_anon.operations.report.cautions import name_of
 from stream_anon.operations.report.frameworks import OF_RELEASE, SECTIONS
 from stream_anon.operations.report.loss_curve import loss_curve
 from stream_anon.operations.report.risks import in_words, risk_in_percent
@@ -269,10 +270,9 @@ def _attacks(told: Mapping[str, Any]) -> PageTable | None:
         return None
     rows = []
     for one in told["attacks"]["attacks"]:
-        name = one["attack"] + (f" of {one['secret']}" if one.get("secret") else "")
         success, control, risk = one.get("success"), one.get("control"), one["risk"]
         cells = (
-            name,
+            name_of(one),
             _share(success and success["value"]),
             _share(control and control["value"]),
             _share(risk["value"]),

@@ -135,7 +135,7 @@ def _of_classes(policy: Policy) -> Iterator[ResidualRisk]:
         yield ResidualRisk(
             "minimal-generalizations",
             "A published value is no wider than it had to be: it tells that at least two of the values below it "
-            "are in the class, which are likely the frequent and the rare one (downcoding).",
+            "are in the class (downcoding). Where most people have one of them, it tells of a rare one.",
             "privacy.extra_levels, or engine.name: full-domain. Both cost much information.",
         )
     if policy.diversity:

@@ -110,6 +110,22 @@ def test_a_threshold_that_is_looser_than_the_settings_is_told(files: Files) -> N
     assert _found(files, max_risk=0.2).cautions == []
 
 
+def test_attacks_that_succeed_above_the_threshold_are_told(files: Files) -> None:
+    """The statement is of one risk: beside a successful attack it would say that all is well."""
+    rows = [
+        {"attack": name, "secret": secret, "risk": {"value": value, "low": 0.0, "high": 1.0}}
+        for name, secret, value in (
+            ("membership", None, 0.7),
+            ("inference", "result", 0.26),
+            ("linkability", None, 0.25),
+        )
+    ]
+    found = replace(_found(files), attacks={"source": "in.csv", "released": 7, "attacks": rows})
+    [told] = found.cautions
+    assert "membership (70.0%), inference of result (26.0%)." in told
+    assert "linkability" not in told
+
+
 def test_counterfeits_are_told_with_the_risk_of_who_tells_them(files: Files) -> None:
     found = _found(files)
     smallest = found.evidence.sizes.smallest
