@@ -136,8 +136,13 @@ def _reasons(told: Mapping[str, Any]) -> PageTable:
 
 def _sizes(told: Mapping[str, Any]) -> PageTable:
     sizes, whole = told["classes"]["sizes"], max(1, told["classes"]["classes"])
-    rows = [Row((f"{one['from']:,} or more", f"{one['classes']:,}"), after=one["classes"] / whole) for one in sizes]
+    rows = [Row((_steps(one["from"]), f"{one['classes']:,}"), after=one["classes"] / whole) for one in sizes]
     return PageTable(SECTIONS["classes"], ("people in a class", "classes"), rows)
+
+
+def _steps(low: int) -> str:
+    """Return the sizes from one of 1, 2, 5, 10, 20 and so on up to the next one."""
+    return "1" if low == 1 else f"{low:,} to {low * (5 if str(low)[0] == '2' else 4) // 2 - 1:,}"
 
 
 def _risks(told: Mapping[str, Any]) -> PageTable:

@@ -59,6 +59,8 @@ def test_the_page_has_the_figures_of_the_document(told: dict[str, Any]) -> None:
         assert [one["attribute"], *cells(found)] in rows
     after = told["risks"]["after"][0]
     assert any(row[:3] == ["after", "prosecutor", f"{after['highest']:.1%}"] for row in rows), rows
+    for one in told["classes"]["sizes"]:
+        assert any(row[0].startswith(f"{one['from']:,} to ") and row[1] == f"{one['classes']:,}" for row in rows)
     shield = next(row for row in rows if row[0].startswith("shield on"))
     assert shield[2].endswith(f"(in {MANY - 1:,} of {MANY:,} windows)")
 
@@ -123,6 +125,15 @@ def test_without_a_window_the_page_says_so(told: dict[str, Any]) -> None:
     assert '<p class="bad">No window closed in this period.</p>' in page
     assert "<polyline" not in page
     assert "No attack was made" in page
+
+
+@pytest.mark.parametrize(
+    ("low", "text"), [(1, "1"), (2, "2 to 4"), (5, "5 to 9"), (10, "10 to 19"), (2_000, "2,000 to 4,999")]
+)
+def test_sizes_are_told_from_and_to(low: int, text: str, told: dict[str, Any]) -> None:
+    """Where a row said `10 or more` beside `20 or more`, it seemed to count the classes of the other one too."""
+    sizes = told["classes"] | {"sizes": [{"from": low, "classes": 7}]}
+    assert [text, "7"] in [row[:2] for row in rows_of(report_page(told | {"classes": sizes}))]
 
 
 def test_bars_over_time_stand_where_their_time_is() -> None:
