@@ -12,6 +12,7 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import auditing
+from stream_anon.operations.audit.audit_settings import AuditSettings
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.evidence import Evidence
 from stream_anon.operations.report.report_document import Findings
@@ -20,9 +21,7 @@ from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, read_table
 from stream_anon.ports import Clock
 from stream_anon.secret_files import first_bytes
-from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
-from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.population.counts_file import read_population
 
 _SHARE = {"value", "low", "high"}
@@ -66,14 +65,13 @@ def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
     SettingsError, BrokerError, InputError
         If the settings are wrong, or what they name or the files cannot be read.
     """
-    settings = load_settings(subject.config, wanted.overrides)
-    policy = build_policy(settings, subject.config, with_secrets=False)
-    own = threshold_of(settings, policy)
+    given = AuditSettings.load(subject.config, wanted.overrides)
+    policy = given.policy
+    own = threshold_of(given.settings, policy)
     threshold = own if subject.max_risk is None else subject.max_risk
     if subject.max_risk is not None and not 0 < subject.max_risk <= 1:
         raise SettingsError("--max-risk", "must be above 0 and at most 1")
     attacks = None if subject.attacks is None else read_attacks(subject.attacks)
-    population = None
     if subject.population is not None:
         if policy.population is not None:
             raise SettingsError(
@@ -81,6 +79,7 @@ def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
                 "the settings name such a file already, and people are counted by it: leave this out",
             )
         population = read_population(subject.population, policy.attributes, policy.null_values)
+        given = replace(given, policy=replace(policy, population=population))
     before, left_out = None, 0
     if subject.original is not None:
         table = read_table(policy, SampleSource(subject.original, subject.config))
@@ -90,11 +89,11 @@ def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
             )
         before, left_out = _sizes_before(table.population, threshold), table.rejected
     evidence = Evidence(policy, threshold)
-    wanted = replace(wanted, observer=evidence.add, population=population)
+    wanted = replace(wanted, observer=evidence.add)
     if subject.output is not None and subject.certificates is not None:
-        audit = auditing.audit_files(subject.config, subject.output, subject.certificates, wanted, clock)
+        audit = auditing.audit_files(given, subject.output, subject.certificates, wanted, clock)
     else:
-        audit = auditing.audit_topic(subject.config, wanted, clock)
+        audit = auditing.audit_topic(given, wanted, clock)
     return Findings(audit, evidence, threshold, before, subject.original or "", attacks, left_out, own)
 
 

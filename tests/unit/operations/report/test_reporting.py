@@ -15,9 +15,13 @@ from pycanon import anonymity
 from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.times import seconds_of
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.policy import Policy
+from stream_anon.operations.audit import audit_settings
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.reporting import ReportSubject, report
+from stream_anon.settings.model import Settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.clock import FakeClock
 from tests.support.policies import write_json_lines
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
@@ -181,6 +185,19 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
     assert told["risks"]["holds"]
     assert told["audit"]["kinds"] == {"identifying-field": 1}
     assert "Smith" not in json.dumps(told)
+
+
+def test_settings_are_read_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hierarchies and populations are large, and a file that is changed meanwhile would give two policies."""
+    read: list[Path] = []
+
+    def counted(settings: Settings, path: Path, **more: Any) -> Policy:
+        read.append(path)
+        return build_policy(settings, path, **more)
+
+    monkeypatch.setattr(audit_settings, "build_policy", counted)
+    assert _told(files)["records"]["windows"] == len(files.parts)
+    assert read == [files.policy_path]
 
 
 @pytest.mark.parametrize("risk", [0.0, -0.1, 1.5, float("nan")])
