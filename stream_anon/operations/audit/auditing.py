@@ -127,15 +127,16 @@ class AuditReport:
 def moment_of(option: str, text: str, now: float) -> float:
     """Return the seconds since the epoch that an option names: a time, a day, or how long ago (90m, 36h, 7d)."""
     ago = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
-    if ago:
-        return now - int(ago[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[ago[2]]
     try:
+        if ago:
+            length = dt.timedelta(seconds=int(ago[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[ago[2]])
+            return (dt.datetime.fromtimestamp(now, dt.UTC) - length).timestamp()
         time = dt.datetime.fromisoformat(text)
-    except ValueError:
+        return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).astimezone(dt.UTC).timestamp()
+    except (ValueError, OverflowError):  # the latter of a day before the first year, or after the last one
         raise SettingsError(
             option, "must be a time such as 2024-05-13T08:30:00Z, a day, or how long ago: 90m, 36h, 7d"
         ) from None
-    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
 
 
 def audit_files(
