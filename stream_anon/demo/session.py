@@ -21,7 +21,7 @@ from stream_anon.demo.producing import EventSource, create_topics
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import Wanted, audit_committed
-from stream_anon.operations.report.evidence import Evidence
+from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.reporting import threshold_of
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports import Clock

@@ -34,7 +34,7 @@ from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
 from stream_anon.operations.negotiate.negotiation_page import negotiation_page
-from stream_anon.operations.report.evidence import DECEIVED
+from stream_anon.operations.report.figures.evidence import DECEIVED
 from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_page import report_page
 from stream_anon.operations.report.reporting import ReportSubject, report
@@ -293,6 +293,9 @@ def full_report(folder: Path) -> dict[str, Any]:
     told["risks"]["after"].append(told["risks"]["after"][0] | {"attacker": DECEIVED})
     told["cautions"] = [ERROR, DOTTED]
     told["returning"] = {"most": 65_535, "period": 366 * 86_400.0, "suppressed": MANY}
+    often = [{"releases": MANY - 1, "people": MANY}, {"releases": MANY, "people": MANY}]
+    period = {"from": "2026-10-01T00:00:00Z", "to": "2027-10-02T00:00:00Z", "keys": 2, "people": often}
+    told["returning"]["releases"] = {"periods": [period, period], "unread": None}
     found = told["loss"]["over_time"][0]
     first = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
     told["loss"]["over_time"] = [

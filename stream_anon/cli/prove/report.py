@@ -19,10 +19,11 @@ from stream_anon.cli.figures import print_figures, print_remarks
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.operations.audit.auditing import Wanted, moment_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
-from stream_anon.operations.report.report_document import Findings, document_of
+from stream_anon.operations.report.figures.risks import AttackerRisk, in_words, risk_in_percent
+from stream_anon.operations.report.findings import Findings
+from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_page import assessment, report_page, report_pdf, require_pdf
 from stream_anon.operations.report.reporting import ReportSubject, report
-from stream_anon.operations.report.risks import AttackerRisk, in_words, risk_in_percent
 from stream_anon.operations.report.signed_files import SUFFIX, signer_of, write_signed
 from stream_anon.privacy.signing.signing_key import SigningKey
 from stream_anon.rounding import in_percent

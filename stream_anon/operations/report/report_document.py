@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf, isinf
 from typing import Any
 
@@ -13,68 +13,16 @@ from msgspec import to_builtins
 from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.audit_report import as_json, iso
-from stream_anon.operations.audit.auditing import AuditReport
-from stream_anon.operations.report.cautions import cautions
-from stream_anon.operations.report.evidence import Evidence, Use
+from stream_anon.operations.report.figures.evidence import Evidence, Use
+from stream_anon.operations.report.figures.release_spread import ReleasesFound
+from stream_anon.operations.report.findings import Findings
 from stream_anon.operations.report.frameworks import Heading, headings, questions
-from stream_anon.operations.report.residual_risks import residual_risks
-from stream_anon.operations.report.risks import ClassSizes
+from stream_anon.operations.report.limits.residual_risks import residual_risks
 from stream_anon.privacy.promises import asked_of
 from stream_anon.version import SOFTWARE
 
 SCHEMA = 1
 _FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Findings:
-    """All that a report is made of.
-
-    Parameters
-    ----------
-    audit
-        Of the period.
-    evidence
-        What the certificates of the period say.
-    threshold
-        The risk that nobody may exceed, 0 to 1; None where nothing is asked of classes.
-    before
-        People by their exact quasi-identifiers in a sample of the input; None without one.
-    sample
-        Its name; empty without one.
-    left_out
-        How many records of the sample do not fit the policy.
-    own_threshold
-        That of the settings, which another one may stand for; None where these have none.
-    attacks
-        What `stream-anon attack --json` printed; None without it.
-    """
-
-    audit: AuditReport
-    evidence: Evidence
-    threshold: float | None
-    before: ClassSizes | None = None
-    sample: str = ""
-    attacks: Mapping[str, Any] | None = None
-    left_out: int = 0
-    own_threshold: float | None = None
-
-    @property
-    def cautions(self) -> list[str]:
-        """Return what must be known before any figure is read."""
-        attacks = [] if self.attacks is None else self.attacks["attacks"]
-        return cautions(self.audit, self.evidence, self.threshold, self.own_threshold, attacks)
-
-    @property
-    def too_high(self) -> bool:
-        """Return whether somebody's risk is above the threshold."""
-        highest = self.evidence.highest
-        return self.threshold is not None and highest is not None and highest > self.threshold
-
-    @property
-    def holds(self) -> bool:
-        """Return whether the audit found nothing wrong, and nobody's risk is above the threshold."""
-        return self.audit.verdict.clean and not self.too_high
 
 
 def document_of(found: Findings) -> dict[str, Any]:
@@ -126,6 +74,7 @@ def document_of(found: Findings) -> dict[str, Any]:
         else {
             **to_builtins(asked_of(policy).returning),
             "suppressed": evidence.records.suppressed["returning"],
+            "releases": None if found.releases is None else _releases(found.releases),
         },
         "loss": loss_of(evidence),
         "delay": {
@@ -143,6 +92,21 @@ def document_of(found: Findings) -> dict[str, Any]:
         "limits": [asdict(risk) for risk in residual_risks(policy, evidence)],
         "frameworks": [_heading(heading) for heading in headings(_told(found))],
         "questions": [asdict(question) for question in questions(policy.release)],
+    }
+
+
+def _releases(found: ReleasesFound) -> dict[str, Any]:
+    return {
+        "periods": [
+            {
+                "from": _moment(one.begins),
+                "to": _moment(one.ends),
+                "keys": one.keys,
+                "people": [{"releases": times, "people": people} for times, people in one.people.items()],
+            }
+            for one in found.periods
+        ],
+        "unread": found.unread or None,
     }
 
 
@@ -283,7 +247,7 @@ def loss_of(evidence: Evidence) -> dict[str, Any]:
 
 def _moment(seconds: float) -> str:
     """Return the start of a stretch. Where it begins before the first year, the first window of it does not."""
-    moment = dt.datetime.fromtimestamp(max(seconds, _FIRST.timestamp()), dt.UTC)
+    moment = dt.datetime.fromtimestamp(int(max(seconds, _FIRST.timestamp())), dt.UTC)
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 

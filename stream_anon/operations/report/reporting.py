@@ -14,13 +14,15 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.audit_settings import AuditSettings
 from stream_anon.operations.audit.auditing import Wanted
-from stream_anon.operations.report.evidence import Evidence
-from stream_anon.operations.report.report_document import Findings
-from stream_anon.operations.report.risks import ClassSizes
+from stream_anon.operations.report.figures.evidence import Evidence
+from stream_anon.operations.report.figures.release_spread import read_releases
+from stream_anon.operations.report.figures.risks import ClassSizes
+from stream_anon.operations.report.findings import Findings
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, read_table
 from stream_anon.ports import Clock
 from stream_anon.secret_files import first_bytes
+from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
 from stream_anon.settings.population.counts_file import read_population
 
@@ -90,11 +92,14 @@ def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
         before, left_out = _sizes_before(table.population, threshold), table.rejected
     evidence = Evidence(policy, threshold)
     wanted = replace(wanted, observer=evidence.add)
+    releases = None
     if subject.output is not None and subject.certificates is not None:
         audit = auditing.audit_files(given, subject.output, subject.certificates, wanted, clock)
     else:
         audit = auditing.audit_topic(given, wanted, clock)
-    return Findings(audit, evidence, threshold, before, subject.original or "", attacks, left_out, own)
+        if policy.returning is not None:
+            releases = read_releases(kafka_of(given.settings), policy.returning, wanted.stretch, clock)
+    return Findings(audit, evidence, threshold, before, subject.original or "", attacks, left_out, own, releases)
 
 
 def threshold_of(settings: Settings, policy: Policy) -> float | None:

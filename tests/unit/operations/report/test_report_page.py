@@ -79,6 +79,7 @@ def test_a_statement_promises_no_more_than_was_found(told: dict[str, Any]) -> No
     sound = told | {
         "audit": told["audit"] | {"clean": True},
         "risks": told["risks"] | {"threshold": 0.09, "holds": True},
+        "returning": None,
     }
     assert statement(sound).startswith("The audit found no violation. In no window is the risk that a person is")
     by_record = sound | {"classes": sound["classes"] | {"windows_counting_records": 1}}

@@ -12,8 +12,8 @@ from stream_anon.audit.times import seconds_of
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.audit_report import iso
 from stream_anon.operations.audit.auditing import AuditReport
-from stream_anon.operations.report.evidence import Evidence
-from stream_anon.operations.report.risks import in_words, risk_in_percent
+from stream_anon.operations.report.figures.evidence import Evidence
+from stream_anon.operations.report.figures.risks import in_words, risk_in_percent
 from stream_anon.rounding import in_percent
 
 

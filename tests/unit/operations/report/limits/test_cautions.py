@@ -15,11 +15,16 @@ import yaml
 from stream_anon.audit.scope import AuditScope, Removed
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Life
+from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.output.statement import Statement
 from stream_anon.operations.audit.auditing import Wanted
-from stream_anon.operations.report.report_document import Findings
+from stream_anon.operations.report.figures.release_spread import ReleasesFound, ReleasesInPeriod
+from stream_anon.operations.report.findings import Findings
+from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.report_page import assessment, report_page, statement
 from stream_anon.operations.report.reporting import ReportSubject, report
 from tests.support.clock import FakeClock
+from tests.support.pages import rows_of
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 
@@ -147,6 +152,31 @@ def test_dates_that_have_passed_are_told(files: Files) -> None:
         told[late] = replace(found, audit=audit).cautions
     assert told[0] == []
     assert [text.split(" (")[1] for text in told[1]] == ["release.valid_until).", "release.review_by)."]
+
+
+def test_who_was_released_too_often_is_told_and_does_not_hold(files: Files) -> None:
+    found = _found(files)
+    bounded = replace(found.audit, policy=replace(found.audit.policy, returning=ReturnBound(2, 86_400.0)))
+    for times, too_many in ((2, 0), (3, 7)):
+        period = ReleasesInPeriod(0.0, 86_400.0, 1, {1: 40, times: 7})
+        told = replace(found, audit=bounded, releases=ReleasesFound((period,)))
+        assert (told.too_often, told.holds) == (too_many, not too_many)
+        document = document_of(told)
+        assert ("Somebody was released more often" in statement(document)) is bool(too_many)
+        [released] = document["returning"]["releases"]["periods"]
+        assert released["people"] == [{"releases": 1, "people": 40}, {"releases": times, "people": 7}]
+        rows = [row[1:3] for row in rows_of(report_page(document))]
+        assert rows.count([f"{times}", "7"]) == rows.count(["1", "40"]) == 1
+        assert f"40 in 1 windows, 7 in {times} windows" in assessment(document)
+    assert told.cautions == ["7 people were released more often than privacy.returning allows."]
+
+
+def test_why_returns_are_not_known_is_told(files: Files) -> None:
+    found = _found(files)
+    bounded = replace(found.audit, policy=replace(found.audit.policy, returning=ReturnBound(2, 86_400.0)))
+    document = document_of(replace(found, audit=bounded, releases=ReleasesFound(unread="x: may not be read")))
+    assert "Not known: x: may not be read" in report_page(document)
+    assert "is not known: x: may not be read" in assessment(document)
 
 
 def test_what_is_no_longer_there_is_told(files: Files) -> None:

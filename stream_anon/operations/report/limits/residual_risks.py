@@ -13,10 +13,10 @@ from stream_anon.microdata.attributes import PassThrough, PublishedForm, Sensiti
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.policy import FULL_DOMAIN, Policy
-from stream_anon.operations.report.evidence import Evidence
-from stream_anon.operations.report.residual_risk import ResidualRisk, listed
-from stream_anon.operations.report.risks_of_people import risks_of_people
-from stream_anon.operations.report.risks_of_running import risks_of_running
+from stream_anon.operations.report.figures.evidence import Evidence
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
+from stream_anon.operations.report.limits.risks_of_people import risks_of_people
+from stream_anon.operations.report.limits.risks_of_running import risks_of_running
 
 _OF_ENGINES = frozenset({"replay", "minimal-generalizations"})
 """Risks that follow from what forms classes, which documents of policies do not tell."""

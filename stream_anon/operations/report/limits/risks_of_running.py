@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stream_anon.microdata.policy import AboveMost, Policy
-from stream_anon.operations.report.evidence import UNKNOWN, Evidence
-from stream_anon.operations.report.residual_risk import ResidualRisk, listed
+from stream_anon.operations.report.figures.evidence import UNKNOWN, Evidence
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
 
 _DRAWING = frozenset({"forest", "k-forest", UNKNOWN})
 

@@ -12,9 +12,9 @@ from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, EngineChoice, Policy, WindowLimits
-from stream_anon.operations.report.evidence import Evidence, Use
-from stream_anon.operations.report.residual_risk import ResidualRisk
-from stream_anon.operations.report.residual_risks import residual_risks
+from stream_anon.operations.report.figures.evidence import Evidence, Use
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk
+from stream_anon.operations.report.limits.residual_risks import residual_risks
 from tests.support.releases import ward_policy
 
 ALWAYS = {

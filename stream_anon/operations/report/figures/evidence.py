@@ -18,9 +18,9 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.method import METHODS
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.operations.report.policies_in_force import PoliciesInForce
-from stream_anon.operations.report.risks import AttackerRisk, ClassSizes
-from stream_anon.operations.report.timeline import Timeline, TimeStretch
+from stream_anon.operations.report.figures.policies_in_force import PoliciesInForce
+from stream_anon.operations.report.figures.risks import AttackerRisk, ClassSizes
+from stream_anon.operations.report.figures.timeline import Timeline, TimeStretch
 from stream_anon.privacy.certificate import Certificate
 
 MOST_NAMED = 1_000  # versions and shields; more are those of a forger

@@ -14,11 +14,11 @@ from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.output.stated_returns import StatedSeries
 from stream_anon.microdata.policy import EVERY_RECORD
-from stream_anon.operations.report import evidence as room
-from stream_anon.operations.report.evidence import UNKNOWN, Evidence
+from stream_anon.operations.report.figures import evidence as room
+from stream_anon.operations.report.figures.evidence import UNKNOWN, Evidence
+from stream_anon.operations.report.figures.timeline import TimeStretch
 from stream_anon.operations.report.loss_curve import loss_curve
 from stream_anon.operations.report.report_document import loss_of
-from stream_anon.operations.report.timeline import TimeStretch
 from stream_anon.privacy.certificate import AchievedShield, AchievedSpread, Certificate, StatedIndividual
 from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, read_certificate, release_of, ward_people, ward_policy

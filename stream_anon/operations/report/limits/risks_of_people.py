@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.report.evidence import Evidence
-from stream_anon.operations.report.residual_risk import ResidualRisk, listed
+from stream_anon.operations.report.figures.evidence import Evidence
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
 from stream_anon.rounding import exactly
 
 
