@@ -11,8 +11,8 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from jsonschema import Draft202012Validator
 
-from tests.support.data import ROOT
 from tests.integration.kafka.test_returns import MOST, returning, send, visits, windows_of
+from tests.support.data import ROOT
 from tests.support.service import Stage, WorkerProcess, command, make_records, produce, wait_until_accounted
 
 pytestmark = pytest.mark.kafka
@@ -41,7 +41,7 @@ async def test_a_report_of_a_topic_has_the_figures_of_what_readers_see(stage: St
 
 
 async def test_a_report_tells_how_many_people_were_released_how_often(stage: Stage, tmp_path: Path) -> None:
-    """Forty people come once, half of them again, and ten more often than allowed. The report has no key of returns."""
+    """Forty people come once, half of them again, and ten more often than allowed. Who reports has no key."""
     config = stage.config(privacy=returning(stage), window={"max_delay": "500ms"})
     sent: list[dict[str, Any]] = []
     with WorkerProcess(config) as worker:
@@ -53,6 +53,7 @@ async def test_a_report_tells_how_many_people_were_released_how_often(stage: Sta
             published = await wait_until_accounted(stage, len(sent))
     often = Counter(windows_of(published).values())
     assert max(often) == MOST
+    (stage.folder / "returns.key").unlink()
     file, page = tmp_path / "report.json", tmp_path / "report.html"
     written = ("--json", str(file), "--html", str(page))
     code, text = await command("report", config, *written)
