@@ -57,7 +57,12 @@ def statement(document: Mapping[str, Any]) -> str:
         return f"{found} No risk was bounded: nothing is asked of all quasi-identifiers together."
     if not risks["holds"]:
         return f"{found} The risk that a {whose} is found by quasi-identifiers is above {threshold}."
-    return f"{found} In no window is the risk that a {whose} is found by quasi-identifiers above {threshold}."
+    whole = f"{found} In no window is the risk that a {whose} is found by quasi-identifiers above {threshold}"
+    told = max((one["highest"] or 0.0 for one in risks["after"]), default=0.0)
+    if told > risks["threshold"]:  # of who tells counterfeits from people
+        shown = risk_in_percent(told, risks["threshold"])
+        return f"{whole} by whoever takes counterfeits for people. By who tells these it is up to {shown}."
+    return f"{whole}."
 
 
 def _too_often(document: Mapping[str, Any]) -> bool:

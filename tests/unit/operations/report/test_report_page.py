@@ -160,6 +160,8 @@ def test_an_assessment_has_the_figures_and_leaves_the_rest_to_people(told: dict[
     assert told["release"]["purpose"] in text
     assert "VIOLATIONS FOUND" in text
     assert "TO FILL IN" in text.split("Views of the people")[1]
+    split = told["fields"][0] | {"name": "a|b"}
+    assert f"| a\\|b | {split['role']} |" in assessment(told | {"fields": [split]})
     stated = assessment(told | {"release": {}})
     assert "- Purpose: TO FILL IN" in stated
 

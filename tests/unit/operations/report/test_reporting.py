@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import audit_settings
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.report_page import statement
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.clock import FakeClock
+from tests.support.completed import release, townspeople
 from tests.support.policies import write_json_lines
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
@@ -185,6 +188,26 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
     assert told["risks"]["holds"]
     assert told["audit"]["kinds"] == {"identifying-field": 1}
     assert "Smith" not in json.dumps(told)
+
+
+def test_counterfeits_are_no_people_in_a_report(tmp_path: Path) -> None:
+    """Recounted from who is in the file: a class of ten records may be of five people."""
+    people = townspeople(2_000)
+    done = release(tmp_path, people)
+    made = {key: shown.total() for key, shown in done.counterfeits(people).items()}
+    classes = Counter(json.dumps([one["age"], one["city"]]) for one in done.released)
+    sizes = [records - made.get(key, 0) for key, records in classes.items()]
+    told = document_of(report(ReportSubject(done.policy, done.output, done.certificates), Wanted(), FakeClock()))
+    assert told["records"]["counterfeits"] == sum(made.values()) > 20
+    found = {key: told["classes"][key] for key in ("classes", "people", "smallest", "largest")}
+    assert found == {"classes": len(sizes), "people": sum(sizes), "smallest": min(sizes), "largest": max(sizes)}
+    risks = {one["attacker"]: one for one in told["risks"]["after"]}
+    assert risks["prosecutor"]["highest"] == 1 / min(sizes) > 0.1 >= risks["deceived prosecutor"]["highest"]
+    assert risks["prosecutor"]["average"] == risks["marketer"]["average"] == pytest.approx(len(sizes) / sum(sizes))
+    above = sum(size for size in sizes if size < 10) / sum(sizes)
+    assert risks["prosecutor"]["above"] == pytest.approx(above)
+    assert told["holds"], "what the policy promises"
+    assert statement(told).endswith(f"By who tells these it is up to {1 / min(sizes):.1%}.")
 
 
 def test_settings_are_read_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
