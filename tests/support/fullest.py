@@ -296,6 +296,7 @@ def full_report(folder: Path) -> dict[str, Any]:
     often = [{"releases": MANY - 1, "people": MANY}, {"releases": MANY, "people": MANY}]
     period = {"from": "2026-10-01T00:00:00Z", "to": "2027-10-02T00:00:00Z", "keys": 2, "people": often}
     told["returning"]["releases"] = {"periods": [period, period], "unread": None}
+    told["fields"][-1]["formerly"] = ["quasi-identifier: generalized to ranges that occur, from level 1"] * 3
     found = told["loss"]["over_time"][0]
     first = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
     told["loss"]["over_time"] = [

@@ -43,7 +43,7 @@ def document_of(found: Findings) -> dict[str, Any]:
         "cautions": found.cautions,
         "release": policy.release.told,
         "policy": _promise(policy, found),
-        "fields": [_field(policy, place) for place in range(len(policy.attributes))],
+        "fields": _fields(policy, evidence),
         "records": _records(evidence),
         "classes": _classes(evidence),
         "risks": {
@@ -144,12 +144,26 @@ def _promise(policy: Policy, found: Findings) -> dict[str, Any]:
     }
 
 
-def _field(policy: Policy, place: int) -> dict[str, Any]:
-    own = policy.attributes[place]
+def _fields(policy: Policy, evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the fields of a policy, and what other policies of the period did to them or to further ones."""
+    found = {own.name: _field(policy, own.name) for own in policy.attributes}
+    for other in evidence.in_force.known.values():
+        for own in other.attributes:
+            was = _field(other, own.name)
+            now = found.setdefault(own.name, was | {"technique": "not in the settings"})
+            told = f"{was['role']}: {was['technique']}"
+            if told != f"{now['role']}: {now['technique']}" and told not in now["formerly"]:
+                now["formerly"].append(told)
+    return list(found.values())
+
+
+def _field(policy: Policy, name: str) -> dict[str, Any]:
+    own = policy.attribute(name)
     return {
         "name": own.name,
         "role": own.role,
         "technique": _technique(policy, own.name),
+        "formerly": [],
         "published": own.published,
         "rare_values_accepted": isinstance(own, PassThrough) and own.accept_linkable,
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stream_anon.operations.disclosures import COLUMNS, cells, from_document
+from stream_anon.operations.report.figures.evidence import DECEIVED
 from stream_anon.operations.report.figures.risks import risk_in_percent
 from stream_anon.operations.report.frameworks import SECTIONS
 from stream_anon.operations.report.limits.cautions import name_of
@@ -20,6 +21,7 @@ _ASKED = {
     "beta": "beta_likeness",
 }
 """What a figure that was achieved is called where it is asked, if otherwise."""
+_DECEIVED = f"{DECEIVED}: a prosecutor who takes the counterfeits of a class for people."
 _BEFORE = (
     "before: all people of the sample as one table, by their exact values. A window has fewer people, among whom "
     "more would stand alone."
@@ -46,7 +48,10 @@ def tables_of(told: Mapping[str, Any]) -> dict[str, PageTable | None]:
 
 
 def _fields(told: Mapping[str, Any]) -> PageTable:
-    rows = [Row((one["name"], one["role"], one["technique"])) for one in told["fields"]]
+    rows = [
+        Row((one["name"], one["role"], "; under another policy ".join((one["technique"], *one["formerly"]))))
+        for one in told["fields"]
+    ]
     return PageTable(SECTIONS["fields"], ("field", "role", "what is done to it"), rows, texts=3)
 
 
@@ -92,13 +97,14 @@ def _risks(told: Mapping[str, Any]) -> PageTable:
         for when in ("before", "after")
         for one in risks[when] or ()
     ]
+    deceived = any(one["attacker"] == DECEIVED for one in risks["after"])
     remark = (
         "prosecutor: knows that somebody is in the release. journalist: knows that they are in the population. "
         "marketer: names somebody for every record; the share that is right. All are by quasi-identifiers, in one "
         "window each: what sensitive values or several windows tell comes on top."
     )
     headings = ("release", "attacker", "highest", "average", "people above the threshold")
-    remarks = [remark, *([_BEFORE] if risks["before"] is not None else [])]
+    remarks = [remark, *([_DECEIVED] if deceived else []), *([_BEFORE] if risks["before"] is not None else [])]
     return PageTable(SECTIONS["risks"], headings, rows, texts=2, remarks=remarks)
 
 

@@ -76,7 +76,7 @@ def _of_policies(audit: AuditReport, evidence: Evidence) -> Iterator[str]:
     if others:
         yield (
             f"{others:,} of {windows.total():,} windows were released under another policy than that of the "
-            "settings. Fields, and what was asked, are those of the settings; the table of policies has the others."
+            "settings. What was asked is told by the settings; the table of policies says what changed."
         )
         stated = {key for policy in evidence.in_force.known.values() for key in _unlike(policy, audit.policy)}
         if stated:

@@ -52,7 +52,8 @@ def test_the_page_has_the_figures_of_the_document(told: dict[str, Any]) -> None:
     rows = rows_of(report_page(told))
     assert ["k: people in a class", "3", str(told["classes"]["smallest"])] in rows
     for one in told["fields"]:
-        assert [one["name"], one["role"], one["technique"]] in rows
+        texts = [one["technique"], *one["formerly"]]
+        assert [one["name"], one["role"], "; under another policy ".join(texts)] in rows
     for one in told["audit"]["sensitive"]:
         found = from_document(one)
         assert documents({one["attribute"]: found}) == [one]
@@ -154,7 +155,7 @@ def test_an_assessment_has_the_figures_and_leaves_the_rest_to_people(told: dict[
     text = assessment(told)
     for field in told["fields"]:
         if "<" not in field["name"]:
-            assert f"| {field['name']} | {field['role']} | {field['technique']} |" in text
+            assert f"| {field['name']} | {field['role']} | {field['technique']}" in text
     assert "<b>" not in text
     assert all(risk["text"] in text for risk in told["limits"] if "<" not in risk["text"])
     assert told["release"]["purpose"] in text

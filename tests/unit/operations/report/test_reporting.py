@@ -223,6 +223,21 @@ def test_settings_are_read_once(files: Files, monkeypatch: pytest.MonkeyPatch) -
     assert read == [files.policy_path]
 
 
+def test_what_another_policy_did_to_fields_is_told(files: Files) -> None:
+    """The settings were changed since: what was published then is not what they say."""
+    attributes = {**EVERY["attributes"]}
+    gone = attributes.pop("day")
+    assert gone["role"] == attributes["patient.zip"]["role"] == "quasi-identifier"
+    attributes["patient.zip"] = {"role": "insensitive"}
+    files.policy_path.write_text(yaml.safe_dump(EVERY | {"attributes": attributes}, sort_keys=False))
+    fields = {one["name"]: one for one in _told(files)["fields"]}
+    assert fields["day"]["technique"] == "not in the settings"
+    assert fields["day"]["formerly"] == ["quasi-identifier: generalized to nodes of a hierarchy"]
+    assert fields["patient.zip"]["technique"] == "published as it came"
+    assert fields["patient.zip"]["formerly"] == ["quasi-identifier: generalized to nodes of a hierarchy"]
+    assert not fields["patient.age"]["formerly"]
+
+
 @pytest.mark.parametrize("risk", [0.0, -0.1, 1.5, float("nan")])
 def test_a_threshold_that_is_none_is_refused(risk: float, files: Files) -> None:
     """No risk is above one that is no number: everything would hold."""

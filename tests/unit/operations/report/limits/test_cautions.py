@@ -86,6 +86,7 @@ def test_windows_under_another_policy_are_told(files: Files) -> None:
     policies, statements, *rest = found.cautions
     windows = found.evidence.windows
     assert policies.startswith(f"{windows} of {windows} windows were released under another policy")
+    assert not any(field["formerly"] for field in document_of(found)["fields"])
     assert statements == "Other policies of this period state another purpose, recipient of the release."
     assert rest == []
 
