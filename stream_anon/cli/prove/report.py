@@ -62,7 +62,7 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
     until = inf if options.until is None else moment_of("--to", options.until, now)
     if since >= until:
         raise SettingsError("--to", "must be after --from")
-    _refuse_overwriting(subject, options)
+    _check_written(subject, options)
     if options.pdf_file is not None:
         require_pdf()
     key = None if options.sign_key is None else read_key(SigningKey, options.sign_key)
@@ -83,8 +83,8 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
     return 0 if found.holds else 1
 
 
-def _refuse_overwriting(subject: ReportSubject, options: ReportOptions) -> None:
-    """Raise SettingsError if a file would be written twice, or over what the report is made of, or nowhere."""
+def _check_written(subject: ReportSubject, options: ReportOptions) -> None:
+    """Raise SettingsError if a file would be written twice, nowhere, or over what is read, or a key signs none."""
     original = None if subject.original is None else Path(subject.original)
     files = (subject.output, subject.certificates, original, subject.attacks, subject.population, options.sign_key)
     read = (subject.config, *options.keys, *options.public_keys, *filter(None, files))
@@ -95,6 +95,8 @@ def _refuse_overwriting(subject: ReportSubject, options: ReportOptions) -> None:
         "--html": options.html_file,
         "--pdf": options.pdf_file,
     }
+    if options.sign_key is not None and not any(written.values()):
+        raise SettingsError("--sign-key", f"signs what is written: give one of {', '.join(written)}")
     for option, path in written.items():
         if path is None:
             continue

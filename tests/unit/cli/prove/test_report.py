@@ -93,6 +93,11 @@ def test_a_report_writes_over_nothing_that_it_reads_or_writes(
     assert not same.exists()
 
 
+def test_a_key_that_would_sign_nothing_is_refused(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(signed, "--sign-key", signed.folder / "sign.key") == 2
+    assert "--sign-key" in capsys.readouterr().err
+
+
 def test_a_report_takes_the_keys_of_an_audit(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
     key = signed.folder / "digest.key"
     key.write_text("short")

@@ -45,6 +45,7 @@ def test_every_section_that_a_framework_names_stands_on_the_page(told: dict[str,
     page = report_page(told)
     headings = re.findall("<h2>(.*?)</h2>", page)
     assert set(SECTIONS.values()) <= set(headings)
+    assert "no proof that the release complies" in page
     assert {name for heading in HEADINGS for name in heading.sections} <= SECTIONS.keys()
 
 
