@@ -29,6 +29,13 @@ def risks_of_running(policy: Policy, evidence: Evidence) -> Iterator[ResidualRis
             "Bound who may write to the input; above_max_suppressed: publish.",
         )
     yield _replay(policy, evidence)
+    yield ResidualRisk(
+        "same-records-twice",
+        "Who has several releases of the same records, each drawn anew, reckons with all of them at once. Drawn by "
+        "a key, as files are by default, they are one release; but whoever may have records of their own released "
+        "by that key can try out guesses.",
+        "A key of draws (engine.draws_key_file) for one input only, to which no stranger may write.",
+    )
     if evidence.on_topics:
         yield from _of_topics(policy, evidence)
     if evidence.undigested:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, AboveMost, EngineChoice, 
 from stream_anon.operations.report.figures.evidence import Evidence, Use
 from stream_anon.operations.report.limits.residual_risk import ResidualRisk
 from stream_anon.operations.report.limits.residual_risks import residual_risks
+from tests.support.data import ROOT
 from tests.support.releases import ward_policy
 
 ALWAYS = {
@@ -24,6 +26,7 @@ ALWAYS = {
     "other-releases",
     "inference",
     "replay",
+    "same-records-twice",
     "planted-people",
     "copies",
     "followed",
@@ -112,6 +115,49 @@ def test_fields_that_pass_and_true_ends_are_named() -> None:
     found = _risks(ward_policy())
     assert found["passing-fields"].text.startswith("result, visits:")
     assert found["true-ends"].text.startswith("plan, weight:")
+
+
+COVERED = {
+    "Homogeneity": "no-criterion-result uneven-result",
+    "Recurrence": "people-who-return",
+    "The same records twice": "same-records-twice",
+    "Anatomy": "",  # it leaves no certificate, and so there is no report
+    "Several records of one person": "several-classes",
+    "Copies in the input": "copies",
+    "Aborted attempts": "uncommitted",
+    "Spellings": "ids",
+    "Sybils": "planted-people",
+    "Windows made small": "small-windows",
+    "Frequent visitors": "frequent-visitors records-not-people",
+    "Ids from another field": "",  # a change of policy, which a report lists as weaker
+    "Minimality of l": "minimality",
+    "Replay": "replay",
+    "Predicate singling out": "predicate-singling-out",
+    "A policy that names too few quasi-identifiers": "forgotten-quasi-identifier",
+    "Combinatorial refinement": "combinatorial-refinement",
+    "Minimal generalizations": "minimal-generalizations",
+    "`extra_levels: n`": "raised-levels",
+    "`tight` ranges, ranges of an `order` and `values` sets": "true-ends",
+    "Fields that pass": "passing-fields accepted-rare-values",
+    "Suppression": "suppression planted-suppression",
+    "Time of publication": "time-of-publication",
+    "Commit markers": "times-of-brokers",
+    "Presence": "presence presence-per-window watching",
+    "Waiting records": "watching",
+    "Who came last": "arrival",
+    "Which worker": "times-of-brokers",
+}
+"""What privacy.md does not promise, and the risks that a report tells of it."""
+
+
+def test_every_limit_of_the_page_on_privacy_has_its_risk() -> None:
+    """A limit that somebody adds there is told to who signs, or it stands here why not."""
+    page = (ROOT / "docs/explain/privacy.md").read_text("utf-8").partition("\n## Not promised\n")[2]
+    assert set(re.findall(r"^- \*\*(.+?)\.?\*\*", page, re.MULTILINE)) == COVERED.keys()
+    rooms = (ROOT / "stream_anon/operations/report/limits").glob("*.py")
+    told = set(re.findall(r'ResidualRisk\(\s*f?"([a-z-]+?)(?:-?\{|")', "".join(room.read_text() for room in rooms)))
+    expected = {name.removesuffix("-result") for names in COVERED.values() for name in names.split()}
+    assert expected <= told, expected - told
 
 
 def test_the_words_of_a_replay_are_those_of_the_engine() -> None:
