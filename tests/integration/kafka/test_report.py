@@ -11,6 +11,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from jsonschema import Draft202012Validator
 
+from tests.integration.kafka.test_audit import remove_starts
 from tests.integration.kafka.test_returns import MOST, returning, send, visits, windows_of
 from tests.support.data import ROOT
 from tests.support.service import Stage, WorkerProcess, command, make_records, produce, wait_until_accounted
@@ -38,6 +39,17 @@ async def test_a_report_of_a_topic_has_the_figures_of_what_readers_see(stage: St
     code, text = await command("report", config, "--to", "1h")
     assert code == 0, text
     assert "0 windows" in text
+
+    # Of the certificates the last one of a partition remains, with its marker: the others are in no figure.
+    assert await remove_starts(stage, f"{stage.output}.certificates", lambda _: 2)
+    for since in ((), ("--from", "1h")):
+        code, text = await command("report", config, *since, "--json", str(file))
+        assert code == 0, text
+        told = json.loads(file.read_text())
+        start, uncertified = told["cautions"]
+        assert start.startswith("The topic of certificates has lost its start, and so a part of this period")
+        gone = len(published.records) - told["records"]["released"]
+        assert uncertified.startswith(f"Of {gone:,} released records the certificate is gone")
 
 
 async def test_a_report_tells_how_many_people_were_released_how_often(stage: Stage, tmp_path: Path) -> None:
