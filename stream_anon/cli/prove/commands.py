@@ -192,10 +192,25 @@ def attack_own_release(
             metavar="FILE", help="With --released: original records of people who are not in the release."
         ),
     ] = None,
+    certificates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --released: its certificates, which tell its windows."),
+    ] = None,
+    by_arrival: Annotated[
+        bool,
+        typer.Option("--by-arrival", help="Without --released: release windows as records come, not one table."),
+    ] = False,
     targets: Annotated[int, typer.Option(help="How many people of each group are attacked.", min=1)] = 1_000,
     guesses: Annotated[
         int, typer.Option(help="How many descriptions are tried to single people out.", min=1)
     ] = 1_000,
+    replays: Annotated[
+        int,
+        typer.Option(help="Run the engine so often for each value that may be somebody's, to find theirs.", min=0),
+    ] = 0,
+    planted: Annotated[
+        int, typer.Option(help="Let somebody write so many made-up people beside each who is attacked.", min=0)
+    ] = 0,
     fail_above: Annotated[
         float | None, typer.Option(metavar="RISK", help="End with 1 if a risk is above this.", min=0, max=1)
     ] = None,
@@ -203,8 +218,9 @@ def attack_own_release(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Attack a release as somebody would who knows people. Say how often it helps, and what lowers that."""
-    from stream_anon.cli.prove.attack import attack_release
+    from stream_anon.cli.prove.attack import AttackedRelease, attack_release
     from stream_anon.operations.attack.attacking import AttackRequest
 
-    asked = AttackRequest(targets, guesses, seed, fail_above)
-    raise typer.Exit(attack_release(config, original, released, control, asked, as_json=as_json))
+    asked = AttackRequest(targets, guesses, seed, fail_above, replays, planted)
+    attacked = AttackedRelease(original, released, control, certificates, by_arrival)
+    raise typer.Exit(attack_release(config, attacked, asked, as_json=as_json))

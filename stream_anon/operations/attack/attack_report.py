@@ -16,12 +16,20 @@ ANSWERS = {
     "singling-out": "leave out fields that pass and have rare values, or give them a hierarchy; or raise "
     "privacy.k, which costs information of all quasi-identifiers.",
     "linkability": "raise privacy.k, or publish a field coarser (levels, extra_levels). Both cost information.",
-    "inference": "privacy.sensitive.{secret}: families, or t. It costs information, since what goes with the "
-    "quasi-identifiers is what is hidden.",
+    "inference": "privacy.sensitive.{secret}: families, or t_closeness. It costs information, since what goes with "
+    "the quasi-identifiers is what is hidden.",
+    "skewness": "privacy.sensitive.{secret}: t_closeness, beta_likeness or alpha. The more {secret} goes with the "
+    "quasi-identifiers, the more information it costs.",
     "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. It costs little while values are "
     "many.",
+    "intersection": "privacy.sensitive.{secret}: families, which hold over any number of windows; or "
+    "privacy.returning, which bounds how often somebody is released. A family tells less than its values do.",
     "refinement": "publish nodes of {secret}, no tight ranges, ranges of an order or sets of values; where it is "
     "nodes already, fix its level or use privacy.extra_levels. It costs information of {secret}.",
+    "replay": "leave engine.seed out, and let an engine that draws form the classes (forest, k-forest). Or raise "
+    "privacy.k: larger classes leave more values of {secret}, which costs information.",
+    "planted": "no setting of a policy: k counts people by their ids, and who may write to the input may make them "
+    "up. Let the brokers' ACLs say who may, and check ids before.",
     "membership": "release a sample, raise privacy.k, or bound it by privacy.presence. Each costs information.",
 }
 """What lowers the risk of each attack, and what that costs."""
@@ -38,7 +46,13 @@ class TimedFinding:
     @property
     def name(self) -> str:
         """Return the attack, and what it guesses."""
-        return self.found.attack + (f" of {self.found.secret}" if self.found.secret else "")
+        between = "by" if self.found.attack == "found-again" else "of"
+        return self.found.attack + (f" {between} {self.found.secret}" if self.found.secret else "")
+
+    @property
+    def accepted(self) -> bool:
+        """Return whether somebody is found by values of which the policy says that nobody knows them."""
+        return self.found.attack == "found-again" and bool(self.found.secret)
 
     @property
     def answer(self) -> str:
@@ -87,12 +101,15 @@ class AttackReport:
         Its records.
     people, controls
         Of those in the release, and of those who are not.
+    loss
+        What the release loses, from 0 to 1; see `Released`.
     """
 
     source: str
     released: int
     people: int
     controls: int
+    loss: float | None
     seed: int
     fail_above: float | None
     findings: tuple[TimedFinding, ...]
@@ -116,6 +133,7 @@ class AttackReport:
             "released": self.released,
             "people": self.people,
             "controls": self.controls,
+            "loss": self.loss,
             "seed": self.seed,
             "fail_above": self.fail_above,
             "attacks": [one.document() for one in self.findings],
