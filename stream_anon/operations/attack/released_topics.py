@@ -71,9 +71,7 @@ def read_topics(policy: Policy, config: Path) -> tuple[AttackedRecords, Released
     if not len(inside.batch):
         raise InputError(f"{kafka.output}: no certified window has a record of {kafka.inputs} that can be read")
     reader = ReleasedRecordReader(policy)
-    told = (
-        (None if record is None else reader.opened(record)[0], number) for record, number in published.records
-    )
+    told = ((None if record is None else reader.opened(record)[0], number) for record, number in published.records)
     released, windows = released_of(policy, kafka.output, told, reader)
     return inside, replace(
         released,
