@@ -17,7 +17,6 @@ import yaml
 from pycanon import anonymity
 from rich.console import Console
 
-from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord
 from stream_anon.audit.table_rows import CellReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.cli.prove.audit import SHOWN, show
@@ -25,7 +24,6 @@ from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import shared_data
@@ -391,8 +389,3 @@ def test_the_exit_code_and_the_print_show_a_violation(files: Files) -> None:
     assert Kind.MALFORMED_RECORD.value in text.getvalue()
     assert len(verdict.violations) > SHOWN
     assert "not shown" in text.getvalue()
-
-
-def test_a_header_without_a_value_names_no_batch() -> None:
-    record = CommittedRecord("out", 0, b"{}", (("batch", None),), keyed=False, time=None)
-    assert auditing._batch(record) is None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.audit.formats.stated_schemas import StatingRecord
 from stream_anon.audit.released_records import ReleasedRecordReader
@@ -15,7 +16,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import made_up_release
-from stream_anon.operations.audit.output_records import OutputDecoder
+from stream_anon.operations.audit.output_records import OutputDecoder, batch_of
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy
 from tests.support.registry.memory_registry import MemoryRegistry
@@ -80,3 +81,13 @@ async def test_records_of_json_are_decoded_without_a_registry() -> None:
     await decoder.learn([b'{"a":1}', None])
     assert decoder.decode(b'{"a":1}') == {"a": 1}
     assert decoder.decode(None) is None
+
+
+def test_a_header_without_a_value_or_twice_names_no_batch() -> None:
+    for headers, batch in (
+        ((("batch", b"one"),), "one"),
+        ((("batch", None),), None),
+        ((("batch", b"one"), ("batch", b"two")), None),
+        ((), None),
+    ):
+        assert batch_of(CommittedRecord("out", 0, b"{}", headers, keyed=False, time=None)) == batch
