@@ -47,10 +47,14 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
 
 
 def fewest_people(released: HeldRelease, inside: Known, number: int) -> int:
-    """Return how many people the records of a class are of at the least.
+    """Return how many people the records of a class are of, or at the least.
 
-    Those with most records that fit the class may have given all of theirs to it.
+    Where it is not known, those with most records that fit the class may have given all of theirs to it.
     """
+    if released.people is not None:
+        return int(released.people[number])
     rows = released.fitting(number, inside, range(len(inside.codes)))
+    if released.windows is not None and inside.windows is not None:
+        rows = rows[inside.windows[rows] == released.windows[number]]
     given = np.cumsum(np.sort(np.unique(inside.people[rows], return_counts=True)[1])[::-1])
     return int(np.searchsorted(given, released.boxes.records[number])) + 1

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_anon.attacks.attack_result import AttackResult
 from stream_anon.attacks.knowledge import AttackScene, Known
 from stream_anon.measures.disclosure import SensitiveColumn, disclosure
+
+_LIKELY = 0.5
 
 
 def infer(scene: AttackScene, targets: Known, controls: Known, secret: str) -> AttackResult:
@@ -20,11 +25,10 @@ def infer(scene: AttackScene, targets: Known, controls: Known, secret: str) -> A
     secret
         The attribute that is guessed. All quasi-identifiers, and the insensitive attributes, are known.
     """
-    values = scene.released.passed[secret]
-    everywhere = np.bincount(values)
     inside, surest = _right(scene, targets, secret)
     outside, _ = _right(scene, controls, secret)
-    chance = float((targets.passed[secret] == int(everywhere.argmax())).mean())
+    everywhere = _everywhere(scene, secret)
+    chance = float((scene.truth(secret, targets) == int(everywhere.argmax())).mean())
     return AttackResult(
         "inference", len(targets), inside, secret, chance, control=(len(controls), outside), surest=surest
     )
@@ -32,17 +36,57 @@ def infer(scene: AttackScene, targets: Known, controls: Known, secret: str) -> A
 
 def _right(scene: AttackScene, people: Known, secret: str) -> tuple[float, float]:
     """Return how many guesses are right, and the largest share that a guessed value has of its records."""
-    released, right, surest = scene.released, 0.0, 0.0
-    values = released.passed[secret]
+    right, surest = 0.0, 0.0
+    truth = scene.truth(secret, people).tolist()
+    for row, records in enumerate(_records_like(scene, people)):
+        counts = scene.votes(secret, records)
+        best = np.flatnonzero(counts == counts.max())
+        right += float((best == truth[row]).sum()) / len(best)
+        surest = max(surest, float(counts.max()) / len(records))
+    return right, surest
+
+
+def _records_like(scene: AttackScene, people: Known) -> Iterator[NDArray[np.int64]]:
+    """Yield the nearest records to each person: those of the nearest classes that show what else is known."""
+    released = scene.released
     for row, (_, classes) in enumerate(released.nearest(people.codes, range(len(people.codes)))):
         records = released.records_of(classes)
         for name in scene.insensitive:
-            alike = records[released.passed[name][records] == people.passed[name][row]]
+            alike = released.showing(records, [name], people, row)
             records = alike if len(alike) else records
-        counts = np.bincount(values[records])
-        best = np.flatnonzero(counts == counts.max())
-        right += float((best == people.passed[secret][row]).sum()) / len(best)
-        surest = max(surest, float(counts.max()) / len(records))
+        yield records
+
+
+def _everywhere(scene: AttackScene, secret: str) -> NDArray[np.float64]:
+    return scene.votes(secret, np.arange(len(scene.released)))
+
+
+def tell_by_skewness(scene: AttackScene, targets: Known, controls: Known, secret: str) -> AttackResult:
+    """Count the people of whom a class makes likely what is true of them, and was not likely before.
+
+    The skewness attack (Li, Li, Venkatasubramanian: t-closeness, ICDE 2007), with one half as the bound: something
+    is said of a person if more than half of the nearest records have a value that at most half of the whole release
+    has. Nothing is said of others. O(c q) a target.
+    """
+    usual = _everywhere(scene, secret) / len(scene.released)
+    inside, surest = _said(scene, targets, secret, usual)
+    outside, _ = _said(scene, controls, secret, usual)
+    return AttackResult(
+        "skewness", len(targets), inside, secret, chance=0.0, control=(len(controls), outside), surest=surest
+    )
+
+
+def _said(scene: AttackScene, people: Known, secret: str, usual: NDArray[np.float64]) -> tuple[int, float]:
+    """Return of how many people something true is said, and the largest share that a value has of its records."""
+    right, surest = 0, 0.0
+    truth = scene.truth(secret, people).tolist()
+    for row, records in enumerate(_records_like(scene, people)):
+        counts = scene.votes(secret, records)
+        best = int(counts.argmax())
+        share = float(counts[best]) / len(records)
+        if share > _LIKELY >= usual[best]:
+            right += truth[row] == best
+            surest = max(surest, share)
     return right, surest
 
 

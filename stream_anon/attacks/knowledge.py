@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.nearest import ClassSearch, NearestClasses
+from stream_anon.attacks.nearest import ClassSearch, NearestClasses, nearest_classes
 from stream_anon.measures.boxes import Boxes
 
 
@@ -25,11 +25,18 @@ class Known:
         By attribute int64[n], numbers of the values that pass; a release numbers equal values alike.
     people
         int64[n], equal for records of one person.
+    windows
+        int64[n], the number of the window that each record came to; -1 for none of the release. None where that is
+        not known.
+    values
+        Of attributes that are published as families: int64[n], numbers of the values, see `Families`.
     """
 
     codes: NDArray[np.int32]
     passed: Mapping[str, NDArray[np.int64]]
     people: NDArray[np.int64]
+    windows: NDArray[np.int64] | None = None
+    values: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
@@ -48,8 +55,33 @@ class Known:
 
     def take(self, rows: NDArray[np.integer]) -> Known:
         """Return some of the records."""
-        passed = {name: values[rows] for name, values in self.passed.items()}
-        return Known(self.codes[:, rows], passed, self.people[rows])
+        passed, values = (
+            {name: column[rows] for name, column in columns.items()} for columns in (self.passed, self.values)
+        )
+        windows = None if self.windows is None else self.windows[rows]
+        return Known(self.codes[:, rows], passed, self.people[rows], windows, values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Families:
+    """What an attacker knows of an attribute that is published as families of v values.
+
+    Parameters
+    ----------
+    label_of
+        int64[v], the number of what is published of each value.
+    within
+        float64[v], how frequent each is among the values that are published as it is.
+    """
+
+    label_of: NDArray[np.int64]
+    within: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, label_of: NDArray[np.int64], seen: NDArray[np.int64]) -> Families:
+        """Return what somebody knows who has seen the values of other people; each counts as seen once more."""
+        counts = np.bincount(seen, minlength=len(label_of)) + 1.0
+        return cls(label_of, counts / np.bincount(label_of, counts)[label_of])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +96,17 @@ class HeldRelease:
         int64[m], the class of each record.
     passed
         By attribute int64[m], numbers of the values that are published as they are.
+    windows
+        int64[c], the number of each class's window; None where all are one, or nobody knows.
+    people
+        int64[c], how many people each class's records are of; None where nobody knows.
     """
 
     boxes: Boxes
     classes: NDArray[np.int64]
     passed: Mapping[str, NDArray[np.int64]]
+    windows: NDArray[np.int64] | None = None
+    people: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -78,6 +116,19 @@ class HeldRelease:
         """Return the records ordered by their class, and where each class begins; int64[m], int64[c + 1]."""
         order = np.argsort(self.classes, kind="stable")
         return order, np.searchsorted(self.classes[order], np.arange(len(self.boxes) + 1))
+
+    @cached_property
+    def _by_window(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the classes ordered by their window, and the window of each of these; both int64[c]."""
+        windows = np.zeros(len(self.boxes), np.int64) if self.windows is None else self.windows
+        order = np.argsort(windows, kind="stable")
+        return order, windows[order]
+
+    def classes_in(self, window: int) -> NDArray[np.int64]:
+        """Return the classes of one window; O(log c)."""
+        order, windows = self._by_window
+        first, end = np.searchsorted(windows, [window, window + 1])
+        return order[first:end]
 
     def records_of(self, classes: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the records of some classes."""
@@ -125,6 +176,10 @@ class HeldRelease:
         """
         return self._search.nearest(codes, places)
 
+    def nearest_in(self, window: int, codes: NDArray[np.int32]) -> NearestClasses:
+        """Return the nearest classes of one window by all attributes; it may have none."""
+        return nearest_classes(self.boxes, codes, range(len(codes)), self.classes_in(window))
+
 
 @dataclass(frozen=True, slots=True)
 class AttackScene:
@@ -138,6 +193,8 @@ class AttackScene:
         People whose records it was made of, and people like them whose were not used for it.
     sensitive, insensitive
         Names of the attributes that pass. The attacker knows the insensitive ones, and wants the sensitive ones.
+    families
+        By name of a sensitive attribute that is published as families.
     """
 
     released: HeldRelease
@@ -145,3 +202,17 @@ class AttackScene:
     outside: Known
     sensitive: tuple[str, ...] = ()
     insensitive: tuple[str, ...] = ()
+    families: Mapping[str, Families] = field(default_factory=dict)
+
+    def truth(self, secret: str, people: Known) -> NDArray[np.int64]:
+        """Return the number of the value that each record has, int64[n]; `votes` numbers values alike."""
+        return (people.values if secret in self.families else people.passed)[secret]
+
+    def votes(self, secret: str, records: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how many of some records have each value, float64[v]; of a family as many as may be expected."""
+        counts = np.bincount(self.released.passed[secret][records]).astype(np.float64)
+        families = self.families.get(secret)
+        if families is None:
+            return counts
+        counts.resize(max(len(counts), int(families.label_of.max(initial=-1)) + 1))
+        return counts[families.label_of] * families.within

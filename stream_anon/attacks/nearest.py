@@ -23,22 +23,26 @@ class NearestClasses:
         int32[q, n], the people. Kept, so that nobody else's codes can be taken for them.
     wrong
         int16[n], how many attributes the nearest classes contradict.
+    among
+        int64[c], the classes that were compared.
     bits
-        uint8[n, c / 8], a bit for each of c classes: a person may have very many.
+        uint8[n, c / 8], a bit for each of these: a person may have very many.
     """
 
     codes: NDArray[np.int32]
     wrong: NDArray[np.int16]
+    among: NDArray[np.int64]
     bits: NDArray[np.uint8]
-    classes: int
 
     def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield for each person how many attributes are contradicted, and the nearest classes."""
         for wrong, own in zip(self.wrong.tolist(), self.bits, strict=True):
-            yield wrong, np.flatnonzero(np.unpackbits(own, count=self.classes))
+            yield wrong, self.among[np.flatnonzero(np.unpackbits(own, count=len(self.among)))]
 
 
-def nearest_classes(boxes: Boxes, codes: NDArray[np.int32], places: Sequence[int]) -> NearestClasses:
+def nearest_classes(
+    boxes: Boxes, codes: NDArray[np.int32], places: Sequence[int], among: NDArray[np.int64] | None = None
+) -> NearestClasses:
     """Seek the nearest classes of each person; O(c q) a person, some megabytes at once and c / 8 bytes kept.
 
     Parameters
@@ -47,8 +51,10 @@ def nearest_classes(boxes: Boxes, codes: NDArray[np.int32], places: Sequence[int
         int32[q, n].
     places
         The attributes that are known; with none all classes are near.
+    among
+        int64[c], the classes that are compared; all of them if None.
     """
-    every, people = np.arange(len(boxes)), codes.shape[1]
+    every, people = np.arange(len(boxes)) if among is None else among, codes.shape[1]
     piece = max(1, _CELLS // max(len(every), 1))
     least = np.empty(people, np.int16)
     bits = np.empty((people, -(-len(every) // 8)), np.uint8)
@@ -60,7 +66,7 @@ def nearest_classes(boxes: Boxes, codes: NDArray[np.int32], places: Sequence[int
         fewest = wrong.min(axis=0, initial=len(places))
         least[start : start + piece] = fewest
         bits[start : start + piece] = np.packbits((wrong == fewest).T, axis=1)
-    return NearestClasses(codes, least, bits, len(every))
+    return NearestClasses(codes, least, every, bits)
 
 
 @dataclass(slots=True, eq=False)

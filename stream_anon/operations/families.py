@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import inf
@@ -192,6 +192,15 @@ def unfamilied(policy: Policy, name: str | None) -> tuple[Policy, Sensitive]:
         raise SettingsError("--attribute", "must be an attribute with role: sensitive")
     declared = policy.attribute(chosen)
     assert isinstance(declared, Sensitive)  # noqa: S101 - it was asked before
-    bare = replace(declared, families=(), rest=None, shown_as=ShownAs.FAMILY)
-    attributes = tuple(bare if attribute is declared else attribute for attribute in policy.attributes)
-    return replace(policy, attributes=attributes), declared
+    return without_families(policy, {chosen}), declared
+
+
+def without_families(policy: Policy, names: Collection[str]) -> Policy:
+    """Return the policy with some sensitive attributes published as they are."""
+    attributes = (
+        replace(own, families=(), rest=None, shown_as=ShownAs.FAMILY)
+        if isinstance(own, Sensitive) and own.name in names
+        else own
+        for own in policy.attributes
+    )
+    return replace(policy, attributes=tuple(attributes))

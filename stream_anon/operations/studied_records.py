@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import Passed
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.released_files import released_records
+from stream_anon.operations.released_windows import CertifiedWindows, ReleasedWindows
 from stream_anon.operations.samples import SampleSource
 
 MOST_STUDIED = 1_000_000
@@ -38,6 +40,10 @@ class Released:
         int64[n], the box of each record.
     passed
         The n values of each attribute that passes, by name.
+    windows
+        None where they are not known.
+    people
+        int64[c], how many people the records of each box are of; None where that is not known.
     """
 
     source: str
@@ -45,6 +51,8 @@ class Released:
     labels: NDArray[np.int64] | None = None
     classes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     passed: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    windows: ReleasedWindows | None = None
+    people: NDArray[np.int64] | None = None
 
     @property
     def records(self) -> int:
@@ -69,7 +77,11 @@ class OriginalTable:
     labels
         int64[n], the label of each row as a `LabelBook` numbers it; None where none was asked for.
     passed
-        The n values of each attribute that passes, by name.
+        The n values of each attribute that passes, by name, as they are published.
+    offsets
+        int64[n], where each record stands in its source.
+    values
+        Of attributes that are published as families: the n values themselves, where they were read.
     """
 
     source: str
@@ -79,6 +91,8 @@ class OriginalTable:
     whole: bool
     labels: NDArray[np.int64] | None = None
     passed: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    offsets: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    values: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     def suppressed_in(self, released: Released) -> int:
         """Return how many of the records a release leaves out.
@@ -174,16 +188,20 @@ def table_of(
     labels = None if book is None else np.array(book.of_batch(batch), np.int64)
     rows = cast("Sequence[Passed]", batch.payload)
     passed = {own.name: [row[place] for row in rows] for place, own in enumerate(policy.passed)}
-    return OriginalTable(source, policy, people, len(batch.rejects), whole, labels, passed)
+    return OriginalTable(source, policy, people, len(batch.rejects), whole, labels, passed, batch.offsets)
 
 
-def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> Released:
+def read_released(
+    policy: Policy, path: Path, book: LabelBook | None = None, windows: CertifiedWindows | None = None
+) -> Released:
     """Return what the records of a released file publish.
 
     Parameters
     ----------
     book
         What has numbered the labels of the original records, if labels are read too.
+    windows
+        Of the records, if known: then classes of two windows stay apart that publish the same.
 
     Raises
     ------
@@ -191,27 +209,29 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
         If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
     """
     reader = ReleasedRecordReader(as_written(policy, released_format(path)))
-    counts: Counter[bytes] = Counter()
-    labelled: Counter[tuple[bytes, int]] = Counter()
-    tuples: dict[bytes, tuple[Any, ...]] = {}
-    places: dict[bytes, int] = {}
+    counts: Counter[tuple[int, bytes]] = Counter()
+    labelled: Counter[tuple[tuple[int, bytes], int]] = Counter()
+    tuples: dict[tuple[int, bytes], tuple[Any, ...]] = {}
+    places: dict[tuple[int, bytes], int] = {}
     classes: list[int] = []
     passed: dict[str, list[object]] = {own.name: [] for own in policy.passed}
+    window_of = repeat(0) if windows is None else windows.of_records()
     with released_records(path, policy) as records:
         for number, record in enumerate(records, start=1):
             if record is None:
                 raise InputError(f"{path}: record {number} is not a record that a release can hold")
             read, _ = reader.read(record)
-            counts[read.key] += 1
-            tuples.setdefault(read.key, read.quasi)
-            classes.append(places.setdefault(read.key, len(places)))
+            key = next(window_of), read.key
+            counts[key] += 1
+            tuples.setdefault(key, read.quasi)
+            classes.append(places.setdefault(key, len(places)))
             for column, value in zip(passed.values(), read.passed, strict=True):
                 column.append(value)
             if book is not None:
                 label = book.of_record(record)
                 if label is None:
                     raise InputError(f"{path}: record {number} has a {book.name} that no original record has")
-                labelled[read.key, label] += 1
+                labelled[key, label] += 1
     try:
         boxes = boxes_of(policy.quasi_identifiers, list(tuples.values()), [counts[key] for key in tuples])
     except ValueError as error:
@@ -221,4 +241,5 @@ def read_released(policy: Policy, path: Path, book: LabelBook | None = None) -> 
         labels = np.zeros((len(boxes), len(book)), np.int64)
         for (key, label), count in labelled.items():
             labels[places[key], label] = count
-    return Released(str(path), boxes, labels, np.array(classes, np.int64), passed)
+    stretches = None if windows is None else windows.of_boxes([window for window, _ in places], len(classes))
+    return Released(str(path), boxes, labels, np.array(classes, np.int64), passed, stretches)

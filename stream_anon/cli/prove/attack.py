@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +13,69 @@ from rich.console import Console
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.cli.figures import print_figures, print_remarks
 from stream_anon.errors import SettingsError
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attack_report import HEADINGS, AttackReport
+from stream_anon.operations.attack.attacked_records import read_attacked
 from stream_anon.operations.attack.attacking import AttackRequest, attack
 from stream_anon.operations.attack.halves import released_half
+from stream_anon.operations.released_windows import certified_windows
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.studied_records import read_released, read_table
+from stream_anon.operations.studied_records import OriginalTable, Released, read_released
 from stream_anon.settings.policy_file import load_policy
 
 
-def attack_release(
-    config: Path, original: str, released: Path | None, control: str | None, asked: AttackRequest, *, as_json: bool
-) -> int:
+@dataclass(frozen=True, slots=True)
+class AttackedRelease:
+    """What is attacked: half of the original records, released in memory, or a file.
+
+    Parameters
+    ----------
+    original
+        The original records.
+    released, control, certificates
+        A file that was released of them, original records of people who are not in it, and its certificates, which
+        tell its windows.
+    by_arrival
+        Whether the half is released in windows as it comes, not as one table.
+    """
+
+    original: str
+    released: Path | None = None
+    control: str | None = None
+    certificates: Path | None = None
+    by_arrival: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.released is None) is not (self.control is None):
+            option, other = ("--control", "--released") if self.control is None else ("--released", "--control")
+            raise SettingsError(
+                option, f"is needed with {other}: attacks are compared with people who are not released"
+            )
+        if self.certificates is not None and self.released is None:
+            raise SettingsError("--certificates", "are of a file that --released names")
+        if self.by_arrival and self.released is not None:
+            raise SettingsError("--by-arrival", "is for a trial; windows of --released are told by --certificates")
+
+    def read(self, policy: Policy, config: Path, seed: int) -> tuple[OriginalTable, OriginalTable, Released]:
+        """Return the records of people who are in the release and of others, and the release."""
+        source = SampleSource(self.original, config)
+        if self.released is None or self.control is None:
+            return released_half(policy, source, np.random.default_rng(seed), by_arrival=self.by_arrival)
+        windows = None if self.certificates is None else certified_windows(self.certificates)
+        others = SampleSource(self.control, config)
+        inside, outside = (read_attacked(policy, one).table() for one in (source, others))
+        if windows is not None:
+            outside = replace(outside, offsets=windows.stretched(outside.offsets))
+        return inside, outside, read_released(policy, self.released, windows=windows)
+
+    @property
+    def in_words(self) -> str:
+        """Return how a trial is released."""
+        how = "in windows by arrival" if self.by_arrival else "as one table"
+        return f"half of the people, released {how}, in memory"
+
+
+def attack_release(config: Path, attacked: AttackedRelease, asked: AttackRequest, *, as_json: bool) -> int:
     """Print how often attacks on a release succeed; return 1 if a risk is above what is asked, else 0.
 
     Raises
@@ -30,29 +83,19 @@ def attack_release(
     SettingsError, InputError
         If policy, options or files are wrong (exit code 2).
     """
-    if (released is None) is not (control is None):
-        option, other = ("--control", "--released") if control is None else ("--released", "--control")
-        raise SettingsError(
-            option, f"is needed with {other}: attacks are compared with people who are not released"
-        )
     policy = load_policy(config, {"engine": {"order": None}})
-    source = SampleSource(original, config)
-    if released is None or control is None:
-        tables = released_half(policy, source, np.random.default_rng(asked.seed))
-    else:
-        inside, outside = (read_table(policy, one) for one in (source, SampleSource(control, config)))
-        tables = inside, outside, read_released(policy, released)
+    tables = attacked.read(policy, config, asked.seed)
     report = attack(*tables, asked, SystemClock())
     if as_json:
         typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
     else:
-        _show(report, half=released is None)
+        _show(report, attacked)
     return 1 if report.too_high else 0
 
 
-def _show(report: AttackReport, *, half: bool) -> None:
+def _show(report: AttackReport, attacked: AttackedRelease) -> None:
     console = Console(highlight=False, markup=False)
-    what = "half of the people, released as one table in memory" if half else report.source
+    what = attacked.in_words if attacked.released is None else report.source
     sizes = f"{report.released:,} records of {report.people:,} people; {report.controls:,} people as control"
     console.print(f"attacked: {what}: {sizes}")
     print_figures(console, HEADINGS, report.rows())

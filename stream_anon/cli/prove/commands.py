@@ -199,6 +199,14 @@ def attack_own_release(
             metavar="FILE", help="With --released: original records of people who are not in the release."
         ),
     ] = None,
+    certificates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --released: its certificates, which tell its windows."),
+    ] = None,
+    by_arrival: Annotated[
+        bool,
+        typer.Option("--by-arrival", help="Without --released: release windows as records come, not one table."),
+    ] = False,
     targets: Annotated[int, typer.Option(help="How many people of each group are attacked.", min=1)] = 1_000,
     guesses: Annotated[
         int, typer.Option(help="How many descriptions are tried to single people out.", min=1)
@@ -210,8 +218,9 @@ def attack_own_release(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Attack a release as somebody who knows people would; say how often it succeeds, and what lowers the risk."""
-    from stream_anon.cli.prove.attack import attack_release
+    from stream_anon.cli.prove.attack import AttackedRelease, attack_release
     from stream_anon.operations.attack.attacking import AttackRequest
 
     asked = AttackRequest(targets, guesses, seed, fail_above)
-    raise typer.Exit(attack_release(config, original, released, control, asked, as_json=as_json))
+    attacked = AttackedRelease(original, released, control, certificates, by_arrival)
+    raise typer.Exit(attack_release(config, attacked, asked, as_json=as_json))

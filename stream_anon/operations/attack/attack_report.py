@@ -17,10 +17,14 @@ ANSWERS = {
     "singling-out": "leave out fields that are published unchanged and have rare values, or give them a hierarchy; "
     "or raise privacy.k, at which all quasi-identifiers lose information.",
     "linkability": "raise privacy.k, or publish a field coarser (levels, extra_levels). Both lose information.",
-    "inference": "privacy.sensitive.{secret}: families, or t. This loses information, because it hides exactly "
-    "what depends on the quasi-identifiers.",
+    "inference": "privacy.sensitive.{secret}: families, or t_closeness. This loses information, because it hides "
+    "exactly what depends on the quasi-identifiers.",
+    "skewness": "privacy.sensitive.{secret}: t_closeness, beta_likeness or alpha. The more {secret} depends on the "
+    "quasi-identifiers, the more information is lost.",
     "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. This loses little if there are many "
     "values.",
+    "intersection": "privacy.sensitive.{secret}: families, which hold over any number of windows; or "
+    "privacy.returning, which bounds how often somebody is released. A family says less than its values do.",
     "refinement": "publish {secret} as nodes, not as tight ranges, ranges of an order or sets of values; if it is "
     "published as nodes already, fix its level or use privacy.extra_levels. {secret} then loses information.",
     "membership": "release a sample, raise privacy.k, or set a bound by privacy.presence. Each loses information.",

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from stream_anon.attacks.attack_result import AttackResult
 from stream_anon.attacks.finding_again import find_again
-from stream_anon.attacks.inferring import homogeneous, infer
-from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
+from stream_anon.attacks.inferring import homogeneous, infer, tell_by_skewness
+from stream_anon.attacks.intersecting import intersect
+from stream_anon.attacks.knowledge import AttackScene, Families, HeldRelease, Known
 from stream_anon.attacks.linking import link
 from stream_anon.attacks.membership import tell_members
 from stream_anon.attacks.refinement import refine
@@ -19,6 +20,7 @@ from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.operations.attack.attack_report import AttackReport, TimedFinding
+from stream_anon.operations.attack.attacked_records import hidden_in_families
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.ports import Clock
 
@@ -69,7 +71,7 @@ def attack(
     targets, controls = (_some(own, asked.targets, draws) for own in (scene.inside, scene.outside))
     places = draws.permutation(len(policy.quasi_identifiers)).tolist()
     halves = sorted(places[: len(places) // 2]), sorted(places[len(places) // 2 :])
-    attacks: list[Callable[[], AttackResult]] = [
+    attacks: list[Callable[[], AttackResult | None]] = [
         lambda: find_again(scene, targets, policy.k or 1),
         lambda: single_out(scene, asked.guesses, draws),
     ]
@@ -77,7 +79,10 @@ def attack(
         attacks.append(lambda: link(scene, targets, controls, halves))
     for name in scene.sensitive:
         attacks.append(lambda name=name: infer(scene, targets, controls, name))  # type: ignore[misc]
-        attacks.append(lambda name=name: homogeneous(scene, name))  # type: ignore[misc]
+        attacks.append(lambda name=name: tell_by_skewness(scene, targets, controls, name))  # type: ignore[misc]
+        if name not in scene.families:  # a family is several values
+            attacks.append(lambda name=name: homogeneous(scene, name))  # type: ignore[misc]
+        attacks.append(lambda name=name: intersect(scene, name, asked.targets, draws))  # type: ignore[misc]
     for place, own in enumerate(policy.quasi_identifiers):
         attacks.append(lambda place=place, own=own: refine(scene, targets, controls, own, place))  # type: ignore[misc]
     attacks.append(lambda: tell_members(scene, targets, controls))
@@ -92,11 +97,12 @@ def attack(
     )
 
 
-def _timed(attacks: Iterable[Callable[[], AttackResult]], clock: Clock) -> Iterator[TimedFinding]:
+def _timed(attacks: Iterable[Callable[[], AttackResult | None]], clock: Clock) -> Iterator[TimedFinding]:
     for one in attacks:
         begun = clock.monotonic()
         found = one()
-        yield TimedFinding(found, clock.monotonic() - begun)
+        if found is not None:
+            yield TimedFinding(found, clock.monotonic() - begun)
 
 
 def _some(known: Known, most: int, draws: np.random.Generator) -> Known:
@@ -104,19 +110,43 @@ def _some(known: Known, most: int, draws: np.random.Generator) -> Known:
 
 
 def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) -> AttackScene:
-    policy = inside.policy
+    policy, windows = inside.policy, released.windows
     passed: dict[str, list[NDArray[np.int64]]] = {}
+    values: dict[str, list[NDArray[np.int64]]] = {}
+    families: dict[str, Families] = {}
+    hidden = {own.name for own in hidden_in_families(policy)}
     for own in policy.passed:
-        numbers: dict[object, int] = {}
-        columns = (table.passed[own.name] for table in (released, inside, outside))
-        passed[own.name] = [_numbered(column, numbers) for column in columns]
+        labels: dict[object, int] = {}
+        passed[own.name] = [_numbered(table.passed[own.name], labels) for table in (released, inside, outside)]
+        if own.name in hidden:
+            numbers: dict[object, int] = {}
+            values[own.name] = [_numbered(table.values[own.name], numbers) for table in (inside, outside)]
+            shown = np.array([labels[own.shown(value)] for value in numbers], np.int64)  # type: ignore[arg-type]
+            families[own.name] = Families.of(shown, values[own.name][1])
     names = [{name: own[place] for name, own in passed.items()} for place in range(3)]
+    known = [
+        Known(
+            table.population.codes,
+            names[place + 1],
+            _people(table),
+            None if windows is None else windows.of_offsets(table.offsets),
+            {name: own[place] for name, own in values.items()},
+        )
+        for place, table in enumerate((inside, outside))
+    ]
     return AttackScene(
-        HeldRelease(released.boxes, released.classes, names[0]),
-        Known(inside.population.codes, names[1], _people(inside)),
-        Known(outside.population.codes, names[2], _people(outside)),
+        HeldRelease(
+            released.boxes,
+            released.classes,
+            names[0],
+            None if windows is None else windows.of_box,
+            released.people,
+        ),
+        known[0],
+        known[1],
         tuple(own.name for own in policy.passed if isinstance(own, Sensitive)),
         tuple(own.name for own in policy.passed if not isinstance(own, Sensitive)),
+        families,
     )
 
 

@@ -12,43 +12,57 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
+from stream_anon.operations.attack.attacked_records import read_attacked
+from stream_anon.operations.released_windows import ReleasedWindows
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.studied_records import MOST_STUDIED, OriginalTable, Released, table_of
+from stream_anon.operations.studied_records import OriginalTable, Released
 
 
 def released_half(
-    policy: Policy, source: SampleSource, draws: np.random.Generator
+    policy: Policy, source: SampleSource, draws: np.random.Generator, *, by_arrival: bool = False
 ) -> tuple[OriginalTable, OriginalTable, Released]:
-    """Return half of a sample's people, the other half, and what is released of the first as one table.
+    """Return half of a sample's people, the other half, and what is released of the first.
 
     Nothing is written. The rules of the service's `check` are not asked: what must not be released may be attacked.
+
+    Parameters
+    ----------
+    by_arrival
+        Whether a window closes whenever `window.max_records` have come; else all is one table.
 
     Raises
     ------
     InputError
         If there are no records that fit the policy, or too few people for two halves.
     """
-    sample = source.read(policy, MOST_STUDIED)
-    sample.require_records()
+    sample = read_attacked(policy, source)
     people, number = np.unique(sample.batch.individuals, return_inverse=True)
     if len(people) < 2 * (policy.k or 1):
         raise InputError(f"{sample.source}: has too few people for a trial with half of them")
     chosen = (draws.permutation(len(people)) < len(people) // 2)[number]
-    inside, outside = (sample.batch.take(np.flatnonzero(half)) for half in (chosen, ~chosen))
-    tables = [table_of(policy, half, sample.source) for half in (inside, outside)]
-    return tables[0], tables[1], _released(policy, inside, sample.source)
+    halves = [np.flatnonzero(half) for half in (chosen, ~chosen)]
+    inside, outside = (sample.table(rows) for rows in halves)
+    return inside, outside, _released(policy, sample.batch.take(halves[0]), sample.source, by_arrival=by_arrival)
 
 
-def _released(policy: Policy, batch: CodedBatch, source: str) -> Released:
-    anonymization = anonymization_of(policy)
+def _released(policy: Policy, batch: CodedBatch, source: str, *, by_arrival: bool) -> Released:
+    anonymization = anonymization_of(policy, by_arrival=by_arrival)
     certified = [*anonymization.add(batch), *anonymization.close()]
-    releases = [part for one in certified for part in one.written()]
+    parts = [list(one.written()) for one in certified]
+    releases = [release for part in parts for release in part]
     boxes = _together([boxes_of_classes(policy.quasi_identifiers, release.classes) for release in releases], policy)
     starts = np.cumsum([0, *(len(release.classes) for release in releases)])
     classes = [_classes(release) + start for release, start in zip(releases, starts[:-1].tolist(), strict=True)]
     rows = [row for release in releases for row in taken(release.payload, release.order)]
     passed = {own.name: [row[place] for row in rows] for place, own in enumerate(policy.passed)}
-    return Released(source, boxes, None, np.concatenate([np.empty(0, np.int64), *classes]), passed)
+    windows = None
+    if by_arrival:
+        counts = [sum(len(release.classes) for release in part) for part in parts]
+        ends = [max(stretch.end for stretch in one.release.ranges) for one in certified]
+        windows = ReleasedWindows(np.repeat(np.arange(len(parts)), counts), np.array(ends, np.int64))
+    none = np.empty(0, np.int64)
+    people = np.concatenate([none, *(release.classes.individuals for release in releases)])
+    return Released(source, boxes, None, np.concatenate([none, *classes]), passed, windows, people)
 
 
 def _classes(release: Release) -> NDArray[np.int64]:

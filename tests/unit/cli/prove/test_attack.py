@@ -49,9 +49,10 @@ def _told(
     *options: object,
     attributes: dict[str, Any] | None = None,
     privacy: dict[str, Any] | None = None,
+    **sections: Any,
 ) -> tuple[int, dict[str, dict[str, Any]]]:
     """Attack a trial; return the exit code, and what each attack found."""
-    document = {"privacy": PRIVACY | (privacy or {}), "attributes": ATTRIBUTES | (attributes or {})}
+    document = {"privacy": PRIVACY | (privacy or {}), "attributes": ATTRIBUTES | (attributes or {}), **sections}
     policy, source = write_document(folder, document), write_json_lines(folder / "in.jsonl", records)
     code = run(monkeypatch, "attack", "-c", policy, "--original", source, *options, "--json")
     told = json.loads(capsys.readouterr().out)
@@ -132,6 +133,104 @@ def test_a_diagnosis_that_its_class_tells_is_caught(
     assert found["inference"]["risk"]["low"] < 0.3
 
 
+REGULARS, SIZE, WINDOWS = 80, 800, 40
+
+
+def _day_by_day() -> list[dict[str, Any]]:
+    """Return windows that the same people come to with the same illness, and others with theirs."""
+    draws, others = np.random.default_rng(4), SIZE - REGULARS
+    town = _town(REGULARS + WINDOWS * others)
+    days = [town[:REGULARS] + town[REGULARS + day * others :][:others] for day in range(WINDOWS)]
+    return [day[place] for day in days for place in draws.permutation(SIZE).tolist()]
+
+
+BY_ARRIVAL = {"window": {"max_records": SIZE // 2, "max_delay": "60s"}}
+FAMILIES = [ILLNESSES[:3], ILLNESSES[3:]]
+
+
+@pytest.mark.parametrize("families", [False, True])
+def test_somebody_in_forty_windows_is_caught_and_families_leave_them_in_peace(
+    families: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {"illness": {"invariant": 3, "families": FAMILIES} if families else {"distinct_l": 3}}
+    privacy = {"individual": "person", "sensitive": asked}
+    options = ["--by-arrival", "--fail-above", 0.5]
+    records = _day_by_day()
+    code, found = _told(tmp_path, monkeypatch, capsys, records, *options, privacy=privacy, **BY_ARRIVAL)
+    told = found["intersection"]
+    assert 30 < told["attempts"] < 50
+    assert found["found-again"]["risk"]["value"] == 0, "whoever comes often is among k people each time"
+    if families:
+        assert code == 0
+        assert told["surest"] < 0.34, "three values are left of everybody at the least"
+        assert told["success"]["value"] < 0.8
+        assert found["skewness"]["success"]["value"] == 0
+        assert found["inference"]["risk"]["low"] < 0.05
+        assert "homogeneity" not in found
+        return
+    assert code == 1
+    assert told["surest"] == 1
+    assert told["risk"]["low"] > 0.5
+    assert told["control"]["value"] < 0.5
+    assert "families" in told["answer"]
+
+
+def test_the_windows_of_a_released_file_are_told_by_its_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = _day_by_day()
+    people = {record["person"] for record in records}
+    half = set(sorted(people)[::2])
+    inside = write_json_lines(tmp_path / "inside.jsonl", [own for own in records if own["person"] in half])
+    outside = write_json_lines(tmp_path / "outside.jsonl", [own for own in records if own["person"] not in half])
+    document = {"privacy": PRIVACY | {"individual": "person"}, "attributes": ATTRIBUTES, **BY_ARRIVAL}
+    policy, released, proof = write_document(tmp_path, document), tmp_path / "out.jsonl", tmp_path / "proof.jsonl"
+    made = ["anonymize", "-c", policy, inside, released, "--certificates", proof, "--fresh-draws", "--by-arrival"]
+    assert run(monkeypatch, *made) == 0
+    asked = ["attack", "-c", policy, "--original", inside, "--released", released, "--control", outside, "--json"]
+
+    def found(*options: object) -> dict[str, Any]:
+        capsys.readouterr()
+        assert run(monkeypatch, *asked, *options) == 0
+        return {one["attack"]: one for one in json.loads(capsys.readouterr().out)["attacks"]}
+
+    with_windows, without = found("--certificates", proof), found()
+
+    assert with_windows["intersection"]["risk"]["low"] > 0.4
+    assert with_windows["intersection"]["surest"] == 1
+    assert with_windows["found-again"]["risk"]["value"] == 0
+    # Who does not know the windows takes all of them for one: then nearly every value is left.
+    assert without["intersection"]["surest"] < 0.5
+    lines = proof.read_bytes().splitlines()
+    proof.write_bytes(b"\n".join(lines[:-1]))
+    assert run(monkeypatch, *asked, "--certificates", proof) == 2
+    assert "certifies fewer records than were released" in capsys.readouterr().err
+    released.write_bytes(b"".join(released.read_bytes().splitlines(keepends=True)[:50]))
+    assert run(monkeypatch, *asked, "--certificates", proof) == 2
+    assert "certifies more records than were released" in capsys.readouterr().err
+
+
+def test_a_skewed_diagnosis_of_which_a_class_says_more_than_the_town_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Few have pox, all of them in one place: `distinct_l` holds in a class where nine of ten have it."""
+    draws = np.random.default_rng(6)
+    records = [
+        {
+            **own,
+            "illness": ILLNESSES[3] if own["place"] == 7 and draws.random() < 0.9 else ILLNESSES[draws.integers(3)],
+        }
+        for own in _town(4_000)
+    ]
+    loose = {"sensitive": {"illness": {"distinct_l": 2}}}
+    _, found = _told(tmp_path, monkeypatch, capsys, records, privacy=loose)
+    assert found["skewness"]["success"]["value"] > 0.002
+    assert found["skewness"]["surest"] > 0.5
+    strict = {"sensitive": {"illness": {"distinct_l": 2, "t_closeness": {"t": 0.15}}}}
+    _, found = _told(tmp_path, monkeypatch, capsys, records, privacy=strict)
+    assert found["skewness"]["success"]["value"] == 0
+
+
 @pytest.mark.parametrize("publish", ["tight", "nodes"])
 def test_a_rare_income_at_the_end_of_a_tight_range_is_caught(
     publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -173,7 +272,7 @@ def test_the_table_names_no_value_and_says_what_lowers_a_risk(
     policy, source = write_document(tmp_path, document), write_json_lines(tmp_path / "in.jsonl", _town())
     assert run(monkeypatch, "attack", "-c", policy, "--original", source) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "half of the people, released as one table in memory" in told
+    assert "half of the people, released as one table, in memory" in told
     assert "found-again: a field that is published unchanged tells people apart" in told
     assert not any(value in told for value in ("somebody-", "nobody-", *ILLNESSES))
 
@@ -183,6 +282,8 @@ def test_the_table_names_no_value_and_says_what_lowers_a_risk(
     [
         (["--released", "out.jsonl"], "--control: is needed with --released"),
         (["--control", "other.jsonl"], "--released: is needed with --control"),
+        (["--certificates", "proof.jsonl"], "--certificates: are of a file that --released names"),
+        (["--by-arrival", "--released", "out.jsonl", "--control", "other.jsonl"], "--by-arrival: is for a trial"),
     ],
 )
 def test_a_release_needs_a_control_group(

@@ -1,0 +1,126 @@
+"""Which windows a release has: of the records of one input, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.errors import CertificateError, InputError, LaterVersionError
+from stream_anon.formats.tables.format_names import Format
+from stream_anon.formats.tables.opening import open_records
+from stream_anon.operations.audit.released_files import bare_lines
+from stream_anon.privacy.certificate import Certificate, read_part
+from stream_anon.privacy.policy_document import read_document_part
+from stream_anon.privacy.signing.signature import signed_parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleasedWindows:
+    """The w windows of a release.
+
+    Parameters
+    ----------
+    of_box
+        int64[c], the number of the window of each class.
+    ends
+        int64[w], the offset behind the last record of each one's stretch of the input.
+    """
+
+    of_box: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def of_offsets(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the window that each record came to, int64[n]; -1 for one behind the last."""
+        found = np.searchsorted(self.ends, offsets, side="right")
+        return np.where(found < len(self.ends), found, -1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CertifiedWindows:
+    """The w windows of a released file, as its certificates state them.
+
+    Parameters
+    ----------
+    source
+        The file of certificates.
+    released, ends
+        int64[w], how many records of the file are of each window, and where its stretch of the input ends.
+    """
+
+    source: str
+    released: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def stretched(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return offsets of records of another input as if they had come evenly during all of these windows."""
+        behind = int(offsets.max(initial=-1)) + 1
+        return offsets * int(self.ends[-1]) // max(behind, 1)
+
+    def of_records(self) -> Iterator[int]:
+        """Yield the number of each record's window; raise InputError behind the last record."""
+        for number, count in enumerate(self.released.tolist()):
+            for _ in range(count):
+                yield number
+        raise InputError(f"{self.source}: certifies fewer records than were released")
+
+    def of_boxes(self, windows: Sequence[int], records: int) -> ReleasedWindows:
+        """Return the windows, with the number of each class's; raise InputError if records are missing.
+
+        Parameters
+        ----------
+        windows
+            Of each class.
+        records
+            How many were read.
+        """
+        if records < self.released.sum():
+            raise InputError(f"{self.source}: certifies more records than were released")
+        return ReleasedWindows(np.array(windows, np.int64), self.ends)
+
+
+def certified_windows(path: Path) -> CertifiedWindows:
+    """Read the windows of a released file from its certificates, in order. They are not audited.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds something else, or certifies windows of several inputs or partitions: then
+        nobody knows which original record came to which.
+    """
+    inputs: set[tuple[str, int]] = set()
+    released: list[int] = []
+    ends: list[int] = []
+    with open_records(str(path), Format.JSONL) as file:
+        for number, (part, _) in enumerate(signed_parts(bare_lines(file, path)), start=1):
+            certificate = _certificate(part, path, number)
+            if certificate is None:
+                continue
+            inputs.update((one.topic, one.partition) for one in certificate.inputs)
+            if certificate.part == 1:
+                released.append(certificate.released)
+                ends.append(certificate.inputs[0].end if certificate.inputs else ends[-1] if ends else 0)
+    if len(inputs) != 1:
+        what = "windows of several inputs or partitions" if inputs else "no window"
+        raise InputError(f"{path}: certifies {what}: nobody knows which record came to which window")
+    return CertifiedWindows(str(path), np.array(released, np.int64), np.array(ends, np.int64))
+
+
+def _certificate(part: bytes, path: Path, number: int) -> Certificate | None:
+    """Return a part of a certificate; None for one of a policy document."""
+    try:
+        return read_part(part)
+    except LaterVersionError:
+        raise
+    except CertificateError:
+        pass
+    try:
+        read_document_part(part)
+    except LaterVersionError:
+        raise
+    except CertificateError:
+        raise InputError(f"{path}: part {number} is of no certificate and no policy document") from None
+    return None
