@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from stream_anon.errors import SettingsError
+from stream_anon.extras import require
 from stream_anon.operations.disclosures import COLUMNS, cells, from_document
 from stream_anon.operations.report.frameworks import OF_RELEASE, SECTIONS
 from stream_anon.operations.report.loss_curve import loss_curve
@@ -58,8 +58,7 @@ def assessment(document: Mapping[str, Any]) -> str:
 
 def require_pdf() -> None:
     """Raise `SettingsError` if weasyprint or what it needs is missing: better before an audit than after it."""
-    if find_spec("weasyprint") is None:
-        raise SettingsError("--pdf", "needs weasyprint, which the extra `reports` installs: pip install weasyprint")
+    require("--pdf", "weasyprint")
     try:
         from weasyprint import HTML  # noqa: F401 - what matters is whether it can be loaded
     except OSError:
