@@ -7,12 +7,7 @@ import pytest
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.operations.utility import classifiers
-from stream_anon.operations.utility.classifiers import (
-    CLASSIFIERS,
-    SEARCH,
-    Effort,
-    fit,
-)
+from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort, fit
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
