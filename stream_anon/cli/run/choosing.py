@@ -59,7 +59,7 @@ class TerminalHolder:
             if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(choices):
                 self.chosen.append(choices[int(answer) - 1])
                 return self.chosen[-1]
-            self._console.print(f"that is no number from 1 to {len(choices)}")
+            self._console.print(f"that is not a number from 1 to {len(choices)}")
 
     def as_settings(self) -> str:
         """Return what was chosen as a line of the settings file, which chooses it again."""

@@ -385,7 +385,7 @@ def test_levels_that_may_be_finer_are_weaker_and_coarser_or_none_at_all_are_not(
     lowest = _promises(tmp_path, {"privacy/extra_levels": 0, "attributes/city/min_level": 1})
     assert [str(one) for one in weakened(lowest, free)] == ["attributes.city.min_level was 1 and would fall to 0"]
     assert weakened(free, lowest) == ()
-    # What is no quasi-identifier any more has no level: that it passes as it is says it all.
+    # What is not a quasi-identifier any more has no level: that it passes as it is says it all.
     passes = {"privacy/extra_levels": 0, "attributes/zip": {"role": "insensitive"}}
     assert [one.place for one in weakened(on(0, 0, 0, 2), _promises(tmp_path, passes))] == ["attributes.zip"]
 

@@ -91,7 +91,7 @@ def test_what_is_no_parquet_is_refused_and_leaves_no_output(
     for content in (b"", b"person,age\np1,30\n", whole[: len(whole) // 2]):
         source.write_bytes(content)
         assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
-        assert "in.parquet: cannot be opened (it is no Parquet file)" in capsys.readouterr().err
+        assert "in.parquet: cannot be opened (it is not a Parquet file)" in capsys.readouterr().err
     source.unlink()
     assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
     assert "No such file" in capsys.readouterr().err
