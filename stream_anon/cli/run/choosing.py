@@ -75,7 +75,7 @@ class TerminalHolder:
     def _show(self, situation: Situation) -> None:
         self._console.print(
             f"{situation.outliers:,} of {situation.records:,} records are outliers: few people share one of their "
-            "combinations of values. What is not generalized now is blanked in single records."
+            "combinations of values. Values that you do not generalize now are blanked in single records."
         )
         table = Table(box=None, pad_edge=False)
         for title in ("", "attribute", "from level", "to level", "outliers then"):
