@@ -138,7 +138,7 @@ WEAKER: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "ids read from elsewhere": (
         {"attributes/person/path": ["event.id"]},
-        'privacy.individual was person and would be person, read from ["event.id"]: others are counted',
+        'privacy.individual was person and would be person, read from ["event.id"]: other people would be counted',
     ),
     "ids of another field by the same name": (
         {"attributes/person/path": ["clerk"], "attributes/clerk/path": ["person"]},
@@ -508,7 +508,7 @@ def test_what_certificates_alone_tell_is_compared_in_one_direction(tmp_path: Pat
     assert [str(each).split(":")[0] for each in weakened(strict, loose)] == [
         "window.max_records_per_individual was 3 and would rise to 4",
         "window.shortfall would be hold",
-        "engine.seed would be given",
+        "engine.seed would be set",
         "attributes.visits.accept_linkable would be true",
     ]
     assert [str(each).split(":")[0] for each in weakened(loose, strict)] == [

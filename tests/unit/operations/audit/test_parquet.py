@@ -245,7 +245,7 @@ def test_a_file_is_read_in_pieces(made: Release, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_ends_too_early_is_no_release(made: Release, tmp_path: Path) -> None:
     path = tmp_path / "half.parquet"
     path.write_bytes(made.parquet.read_bytes()[:-50])
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="not a Parquet file"):
         made.audit(path)
 
 
