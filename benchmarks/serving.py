@@ -19,6 +19,7 @@ import yaml
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from benchmarks.adult import CATEGORIES
+from stream_anon.ports.publication import SIGNATURE
 from tests.support.apache_kafka import ApacheKafka
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,6 +65,7 @@ def adult_settings(  # noqa: PLR0913, PLR0917 - sections and keys of a settings 
     target_loss: float | None = None,
     privacy: dict[str, Any] | None = None,
     sensitive: str = "salary-class",
+    certificates: dict[str, Any] | None = None,
     **kafka: Any,
 ) -> Path:
     """Write a settings file with the policy of `benchmarks.adult` and return it.
@@ -90,6 +92,7 @@ def adult_settings(  # noqa: PLR0913, PLR0917 - sections and keys of a settings 
         "privacy": {"k": 10, "individual": "person_id", **(privacy or {})},
         "window": {"max_records": window, "max_delay": max_delay, "target_loss": target_loss},
         "attributes": attributes,
+        "certificates": certificates or {},
         "http": {"port": 0, "admin_port": 0},
         "logs": {"format": "json", "level": "info"},
     }
@@ -224,7 +227,7 @@ class Watcher:
     def __init__(self, route: Route) -> None:
         self._route = route
         self.seen: list[Seen] = []
-        self.total = 0
+        self.total = self.signed = 0
 
     async def start(self) -> None:
         """Connect and begin to read."""
@@ -247,6 +250,7 @@ class Watcher:
                         found = _IN.search(record.value)
                         assert found is not None
                         self.total += int(found[1])
+                        self.signed += SIGNATURE in dict(record.headers)
                         self.seen.append(Seen(time.monotonic(), int(found[1]), record.value))
 
     async def wait_for(self, total: int, servers: Sequence[Server], within: float = 120.0) -> None:

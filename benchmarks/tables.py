@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,17 +44,22 @@ def adult(data: Path) -> Table:
 
 def taxi(data: Path) -> Table:
     """6,433 rides, 8 quasi-identifiers, every ride a person's; how it was paid is sensitive."""
-    records = read_table(data / "nyc-taxi" / "taxis.csv", ",")
+    return _table("taxi", *taxi_rides(data), None, "payment")
+
+
+def taxi_rides(data: Path) -> tuple[tuple[QuasiIdentifier, ...], list[dict[str, Any]]]:
+    """Return the quasi-identifiers of the rides, and these."""
+    records: list[dict[str, Any]] = read_table(data / "nyc-taxi" / "taxis.csv", ",")
     zones = sorted({(r[f"{end}_zone"], r[f"{end}_borough"]) for r in records for end in ("pickup", "dropoff")})
     places = Hierarchy.from_rows([(f"{z} ({b})", b or "elsewhere", "*") for z, b in zones])
     for record in records:
         for end in ("pickup", "dropoff"):
             record[f"{end}_zone"] = f"{record[f'{end}_zone']} ({record[f'{end}_borough']})"
-        record["hour"] = int(record["pickup"][11:13])  # type: ignore[assignment]
+        record["hour"] = int(record["pickup"][11:13])
         record["day"] = record["pickup"][:10]
-        record["distance"] = min(float(record["distance"]), 40.0)  # type: ignore[assignment]
-        record["fare"] = min(float(record["fare"]), 150.0)  # type: ignore[assignment]
-        record["passengers"] = int(record["passengers"])  # type: ignore[assignment]
+        record["distance"] = min(float(record["distance"]), 40.0)
+        record["fare"] = min(float(record["fare"]), 150.0)
+        record["passengers"] = int(record["passengers"])
     attributes = (
         QuasiIdentifier("pickup_zone", CategoricalDomain(places)),
         QuasiIdentifier("dropoff_zone", CategoricalDomain(places)),
@@ -64,7 +70,7 @@ def taxi(data: Path) -> Table:
         QuasiIdentifier("fare", NumericDomain(Decimal(0), Decimal(150), Decimal(1), None)),
         QuasiIdentifier("color", CategoricalDomain(Hierarchy.flat(["yellow", "green"]))),
     )
-    return _table("taxi", attributes, records, None, "payment")
+    return attributes, records
 
 
 def receipts(data: Path) -> Table:

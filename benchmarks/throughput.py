@@ -1,15 +1,17 @@
 """Measure the running service beside a bare exactly-once pass-through, by turns, on one real broker.
 
     python benchmarks/throughput.py [--windows 1000 10000 50000] [--workers 1 2] [--repeats 5]
-        [--beside faust|returning|families] [--json FILE]
+        [--beside faust|returning|families|signatures] [--json FILE]
 
 (a) is benchmarks/pass_through.py, (b) `stream-anon run`; both read the Adult census as JSON. Both run all the time;
 for each turn both are stopped by a signal, one is fed, and the records that it publishes after its first window are
 counted until its last full one. Prints the ratio b/a (median over the turns), processor seconds for a million
 records, the delay at half of the service's throughput and the peak memory. Broker, readers and workers share the
 machine's cores. With --beside a third one takes turns, and the ratio c/b is printed: (c) is the service in a Faust
-app (extra `faust`), one that counts how often people are released (`privacy.returning`), or one that publishes the
-occupation as families of three. With families the occupation is sensitive in (b) too, and no quasi-identifier.
+app (extra `faust`), one that counts how often people are released (`privacy.returning`), one that publishes the
+occupation as families of three, or one that signs its certificates (extra `sign`). With families the occupation is
+sensitive in (b) too, and no quasi-identifier. With signatures the time of one is printed too, of a certificate that
+(c) has published: median and quartiles, as of the ratio c/b. Each other turn goes in reverse order.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ import json
 import statistics
 import sys
 import time
+import timeit
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +37,7 @@ from benchmarks.adult import adult_events
 from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
 from stream_anon.operations.families import deal
+from stream_anon.privacy.signing.signing_key import SigningKey
 from tests.support.apache_kafka import ApacheKafka
 
 EVENTS = 200_000
@@ -42,6 +47,7 @@ HALF_RATE_SECONDS = 4.0
 TOGETHER = 0.005  # seconds within which a reader sees all windows of a transaction
 FAUST_WINDOWS = 4  # measured in a turn: an app takes a thousand or two records a second
 SALARY, OCCUPATION, LEAST = "salary-class", "occupation", 3  # values of a family
+SIGNED, SIGNED_TIMES = 500, 9  # signatures that are timed at once, and how often
 MODULES = {"faust": "tests.support.faust_app"}
 
 
@@ -112,6 +118,10 @@ async def start(  # noqa: PLR0913, PLR0917 - what is measured, and where
         # All workers are measured at once, so each must have its share.
         kafka_settings: dict[str, Any] = {"session_timeout": "60s", "assignment": "spread"}
         privacy: dict[str, Any] = {}
+        certificates: dict[str, Any] = {}
+        if kind == "signatures":
+            (folder / "sign.key").write_bytes(SigningKey.drawn())
+            certificates = {"sign": {"key_file": "sign.key"}}
         if kind == "returning":
             (folder / "returns.key").write_bytes(b"a secret of a benchmark")
             privacy = {"returning": {"most": 65_535, "period": "366d", "key_file": "returns.key"}}
@@ -119,9 +129,8 @@ async def start(  # noqa: PLR0913, PLR0917 - what is measured, and where
             dealt = deal(Counter(json.loads(event)[OCCUPATION] for event in events), LEAST)
             families = [list(family) for family in dealt]
             privacy = {"sensitive": {OCCUPATION: {"invariant": LEAST, "families": families}}}
-        config = adult_settings(
-            route, data, folder, window, delay, privacy=privacy, sensitive=sensitive, **kafka_settings
-        )
+        own: dict[str, Any] = {"privacy": privacy, "sensitive": sensitive, "certificates": certificates}
+        config = adult_settings(route, data, folder, window, delay, **own, **kafka_settings)
         command = ["-m", MODULES.get(kind, "stream_anon.cli.main"), "run", "--config", str(config)]
     else:
         command = ["benchmarks/pass_through.py", kafka.address, route.name, str(window)]
@@ -138,6 +147,28 @@ async def start(  # noqa: PLR0913, PLR0917 - what is measured, and where
         await system.end()
         raise
     return system
+
+
+def signature_figures(system: System) -> dict[str, Any]:
+    """Return what the signature of a certificate takes, in microseconds, and the certificate's bytes.
+
+    Raises
+    ------
+    RuntimeError
+        If the system did not sign all that it published.
+    """
+    seen = system.watcher.seen
+    if system.watcher.signed != len(seen):
+        raise RuntimeError(f"{system.watcher.signed} of {len(seen)} windows were signed")
+    key, certificate = SigningKey(SigningKey.drawn()), seen[-1].value
+    seconds = [timeit.timeit(lambda: key.sign(certificate), number=SIGNED) / SIGNED for _ in range(SIGNED_TIMES)]
+    return {"signature_us": quartiles([one * 1e6 for one in seconds], 1), "certificate_bytes": len(certificate)}
+
+
+def quartiles(figures: Sequence[float], digits: int = 3) -> list[float]:
+    """Return the median between its quartiles; of one figure three times that."""
+    found = statistics.quantiles(figures, n=4) if len(figures) > 1 else [*figures] * 3
+    return [round(one, digits) for one in found]
 
 
 async def _warm(system: System, records: int) -> None:
@@ -176,8 +207,8 @@ async def compare(
             for server in both[-1].servers:
                 server.hold()
         count = MEASURED.get(window, 10 * window) // window // workers * window * workers
-        for _ in range(given.repeats):
-            for system in both:
+        for turn in range(given.repeats):
+            for system in both[:: -1 if turn % 2 else 1]:
                 fewer = system.name == "faust"
                 rate, seconds = await system.measure(min(count, FAUST_WINDOWS * window) if fewer else count)
                 for server in system.servers:
@@ -198,6 +229,7 @@ async def compare(
     finally:
         for system in both:
             await system.end()
+    signatures = signature_figures(both[-1]) if given.beside == "signatures" else {}
     ratios = [b / a for a, b in zip(rates["pass-through"], rates["service"], strict=True)]
     third = rates.get(given.beside, [])
     beside = [c / b for b, c in zip(rates["service"], third, strict=True)] if third else []
@@ -206,7 +238,9 @@ async def compare(
         "workers": workers,
         "ratio": round(statistics.median(ratios), 3),
         "ratios": [round(ratio, 3) for ratio in ratios],
-        **({f"{given.beside}_ratio": round(statistics.median(beside), 3)} if beside else {}),
+        **({f"{given.beside}_ratio": quartiles(beside)} if beside else {}),
+        **({f"{given.beside}_ratios": [round(ratio, 3) for ratio in beside]} if beside else {}),
+        **signatures,
         "records_per_second": {name: round(statistics.median(found)) for name, found in rates.items()},
         "cpu_seconds_per_million": {name: round(statistics.median(found), 2) for name, found in cpu.items()},
         "delay_at_half_p50": {name: found[0] and round(found[0], 3) for name, found in late.items()},
@@ -237,7 +271,9 @@ def main() -> int:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument(
-        "--beside", choices=("faust", "returning", "families"), help="what takes turns with the service"
+        "--beside",
+        choices=("faust", "returning", "families", "signatures"),
+        help="what takes turns with the service",
     )
     return measured_on_kafka(parser, run)
 

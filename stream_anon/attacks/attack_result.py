@@ -18,7 +18,7 @@ class AttackResult:
     attempts, successes
         On people who are in the release.
     secret
-        The attribute that is guessed; empty where none is.
+        The attribute that is guessed, or the weighed ones that somebody is found by; empty where there is none.
     chance
         The share of successes of somebody who has not seen the release; None where that is not defined.
     control

@@ -8,7 +8,7 @@ from stream_anon.attacks.attack_result import AttackResult
 from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 
 
-def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
+def find_again(scene: AttackScene, targets: Known, k: int, by: tuple[str, ...] = ()) -> AttackResult:
     """Count the people who are found with a greater chance than one in k, which the policy promises.
 
     Whoever looks for a person takes one of the people whose records contradict nothing that is known of them. Their
@@ -21,6 +21,8 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
         Some of those in the release.
     k
         As the policy has it; 1 where it has none, and then nobody is above it.
+    by
+        Names of what is known besides.
     """
     released, surest, above = scene.released, 0.0, 0
     fewest: dict[int, int] = {}
@@ -28,7 +30,7 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
     for row, (wrong, classes) in enumerate(near):
         if wrong:
             continue
-        alike = released.showing(released.records_of(classes), scene.insensitive, targets, row)
+        alike = released.showing(released.records_of(classes), [*scene.insensitive, *by], targets, row)
         if not len(alike):
             continue
         # Several windows may hold the same people: of several classes the one with most people counts.
@@ -43,7 +45,7 @@ def find_again(scene: AttackScene, targets: Known, k: int) -> AttackResult:
         among = min(among, len(alike))
         surest = max(surest, 1 / among)
         above += among < k
-    return AttackResult("found-again", len(targets), above, chance=0.0, surest=surest)
+    return AttackResult("found-again", len(targets), above, ", ".join(by), chance=0.0, surest=surest)
 
 
 def fewest_people(released: HeldRelease, inside: Known, number: int) -> int:

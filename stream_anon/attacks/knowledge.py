@@ -193,6 +193,8 @@ class AttackScene:
         People whose records it was made of, and people like them whose were not used for it.
     sensitive, insensitive
         Names of the attributes that pass. The attacker knows the insensitive ones, and wants the sensitive ones.
+    weighed
+        Names of insensitive ones of which the policy accepts that their values are rare, since nobody knows them.
     families
         By name of a sensitive attribute that is published as families.
     """
@@ -203,6 +205,7 @@ class AttackScene:
     sensitive: tuple[str, ...] = ()
     insensitive: tuple[str, ...] = ()
     families: Mapping[str, Families] = field(default_factory=dict)
+    weighed: tuple[str, ...] = ()
 
     def truth(self, secret: str, people: Known) -> NDArray[np.int64]:
         """Return the number of the value that each record has, int64[n]; `votes` numbers values alike."""

@@ -22,7 +22,7 @@ def single_out(scene: AttackScene, attempts: int, draws: np.random.Generator) ->
     """
     n = min(len(scene.inside), len(scene.outside), MOST_ROWS)
     groups = [own.take(draws.permutation(len(own))[:n]) for own in (scene.inside, scene.outside)]
-    names = [*scene.insensitive, *scene.sensitive]
+    names = [*scene.insensitive, *scene.weighed, *scene.sensitive]
     width = len(scene.inside.codes)
     hits, expected = np.zeros(2), 0.0
     for record in draws.integers(0, len(scene.released), attempts).tolist():

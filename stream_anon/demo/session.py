@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
 from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.clock import SystemClock
@@ -18,8 +19,14 @@ from stream_anon.compiled import when_compiling
 from stream_anon.demo.counting_listener import CountingListener
 from stream_anon.demo.pairing import BeforeAndAfter, pairs
 from stream_anon.demo.producing import EventSource, create_topics
-from stream_anon.errors import BrokerError
+from stream_anon.errors import BrokerError, InputError, SettingsError
+from stream_anon.formats.codecs import codec_of
+from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.attack.attack_report import AttackReport
+from stream_anon.operations.attack.attacked_records import attacked_records
+from stream_anon.operations.attack.attacking import AttackRequest, attack
+from stream_anon.operations.attack.halves import released_half
 from stream_anon.operations.audit.auditing import Wanted, audit_committed
 from stream_anon.operations.report.evidence import Evidence
 from stream_anon.operations.report.reporting import threshold_of
@@ -37,6 +44,7 @@ _LOOK_EVERY = 0.05
 _TELL_EVERY = 0.25
 _PATIENCE = 30.0  # beyond the expected time, before the demo gives up
 _STOP_WITHIN = 12.0
+_TARGETS = 300  # people of each group who are attacked: a few seconds
 
 
 class Phase(StrEnum):
@@ -48,6 +56,7 @@ class Phase(StrEnum):
     STREAMING = "streaming"
     STOPPING = "stopping the service"
     AUDITING = "auditing the output topic"
+    ATTACKING = "attacking a release of half of the people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ class DemoProgress:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemoOutcome:
-    """What the demo has to show."""
+    """What the demo has to show; `attacks` of half of the people, None where such a trial cannot be made."""
 
     sent: int
     seconds: float
@@ -83,6 +92,7 @@ class DemoOutcome:
     verdict: Verdict
     evidence: Evidence
     pairs: tuple[BeforeAndAfter, ...]
+    attacks: AttackReport | None
 
     @property
     def sound(self) -> bool:
@@ -224,7 +234,23 @@ class _Session:
         verdict = await audit_committed(self._kafka, self._policy, Wanted(observer=evidence.add))
         output = await read_topic(self._connection, self._kafka.output)
         shown = await asyncio.to_thread(self._pairs, output)
-        return DemoOutcome(len(self._events), seconds, self._tally, verdict, evidence, shown)
+        self._phase = Phase.ATTACKING
+        attacks = await asyncio.to_thread(self._attacked)
+        return DemoOutcome(len(self._events), seconds, self._tally, verdict, evidence, shown, attacks)
+
+    def _attacked(self) -> AttackReport | None:
+        """Return what attacks find if half of the people are released in windows, as the service did with all."""
+
+        def read(policy: Policy) -> tuple[str, CodedBatch]:
+            return "the demo", codec_of(policy).decode(
+                self._events, 0, np.arange(len(self._events), dtype=np.int64)
+            )
+
+        try:
+            halves = released_half(attacked_records(self._policy, read), np.random.default_rng(0), by_arrival=True)
+            return attack(*halves, AttackRequest(_TARGETS, _TARGETS, 0, None), self._clock)
+        except (InputError, SettingsError):
+            return None
 
     def _pairs(self, output: TopicReading) -> tuple[BeforeAndAfter, ...]:
         """Return pairs of the window with the most released records."""

@@ -35,6 +35,7 @@ from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import Refused
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.settings.certificates.signing import signing_key_in
 from stream_anon.windowing.limits import WindowTimer
 
 Record = Mapping[str, Any] | bytes
@@ -55,6 +56,7 @@ def released_windows(
     *,
     accept_risks: Collection[str] = (),
     draws_key: bytes | None = None,
+    signing_key_file: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Release the windows of each key as `FOLDER/key=KEY.window=NUMBER`, once; return them as a stream.
 
@@ -77,13 +79,23 @@ def released_windows(
         Names of conditions that would forbid the first release; see `ReleaseFolder`.
     draws_key
         A secret of 16 bytes or more; see `Anonymizer`.
+    signing_key_file
+        A file with a private key of Ed25519, PEM, which signs the certificates; see `SigningSettings`. It is read
+        by this call, in each process that runs the dataflow, and stands in no snapshot.
 
     Returns
     -------
     A keyed stream of `StoredRelease`. After a failure a release may come twice.
+
+    Raises
+    ------
+    SettingsError
+        If the file of the key holds none, or the extra `sign` is not installed.
     """
-    origin, key = f"Bytewax stream {up.stream_id}", key_of(draws_key)
-    releases = ReleaseFolder(folder, policy, origin, accept_risks=accept_risks, draws_key=key)
+    origin, key, signing_key = f"Bytewax stream {up.stream_id}", key_of(draws_key), signing_key_in(signing_key_file)
+    releases = ReleaseFolder(
+        folder, policy, origin, accept_risks=accept_risks, draws_key=key, signing_key=signing_key
+    )
     keyed = op.map(f"{step}_key", up, lambda pair: (pair[0], pair))
     return op.stateful_batch(step, keyed, lambda state: _KeyWindows(releases, policy.window, state))
 

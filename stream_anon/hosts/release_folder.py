@@ -21,10 +21,12 @@ from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
 from stream_anon.files.neighbours.ranges import JoinedRanges
 from stream_anon.formats.tables.format_names import check_typed_columns
-from stream_anon.formats.tables.new_files import keep, write_whole
+from stream_anon.formats.tables.new_files import NewFile, keep, write_whole
 from stream_anon.judging.refusing import OF_CALL, Judging, When, conditions_of
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy, require_policy
+from stream_anon.privacy.signing.signature import with_signatures
+from stream_anon.privacy.signing.signing_key import SigningKey
 
 RECORDS, CERTIFICATES, REJECTS, _REPORT = "released.parquet", "certificates.jsonl", "rejects.jsonl", "report.json"
 # Readers of a folder of Parquet files (Spark, pyarrow) leave out names that begin with an underscore.
@@ -92,6 +94,8 @@ class ReleaseFolder:
     origin
         Who gives the names, as a query. A folder takes names of one origin only: those of another begin anew, and
         would find that their records are released.
+    signing_key
+        Signs the certificates of the releases that are made here.
 
     Raises
     ------
@@ -113,6 +117,7 @@ class ReleaseFolder:
         accept_risks: Collection[str] = (),
         judged: bool = False,
         draws_key: DrawsKey | None = None,
+        signing_key: SigningKey | None = None,
     ) -> None:
         require_policy(policy)
         require("a folder of releases", "pyarrow", "narwhals")
@@ -121,6 +126,7 @@ class ReleaseFolder:
         check_typed_columns(policy)
         self._path, self._policy = Path(path), policy
         self._accepted, self._judged, self._key = conditions_of(accept_risks), judged, draws_key
+        self._sign = None if signing_key is None else signing_key.sign
         self._path.mkdir(parents=True, exist_ok=True)
         private = self._path / PRIVATE
         # Folders within it, because the times of its own entry could be read by everybody.
@@ -190,6 +196,21 @@ class ReleaseFolder:
         assert found is not None  # noqa: S101 - it was moved there, or found there
         return found
 
+    def sign(self, name: str) -> None:
+        """Sign the certificates of a release that a task without the key has made; nothing without a key.
+
+        Call it once, while nobody else may see or make releases of this folder. OSError or InputError if the file
+        cannot be read or written.
+        """
+        if self._sign is None:
+            return
+        path = self._made / _checked(name) / CERTIFICATES
+        with path.open("rb") as lines, NewFile(str(path)) as new:
+            for line in lines:
+                new.file.writelines(one + b"\n" for one in with_signatures([line.rstrip(b"\n")], self._sign))
+            new.complete()
+            new.publish()
+
     @contextlib.contextmanager
     def _new_folder(self, name: str) -> Iterator[Path]:
         """Give a new folder of this name; what of it was not moved away is deleted."""
@@ -245,6 +266,7 @@ class ReleaseFolder:
             judging=Judging(self._accepted, When.NEVER if self._is_judged() else When.IF_RELEASED, OF_CALL),
             key=self._key,
             anonymization=ranges,
+            sign=self._sign,
         ).run(lambda _: None)
         if report.refusal:
             raise Refused(report.refusal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,11 +49,14 @@ class CertifiedWindows:
         The file of certificates.
     released, ends
         int64[w], how many records of the file are of each window, and where its stretch of the input ends.
+    loss
+        See `mean_loss`.
     """
 
     source: str
     released: NDArray[np.int64]
     ends: NDArray[np.int64]
+    loss: float | None
 
     def stretched(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return offsets of records of another input as if they had come evenly during all of these windows."""
@@ -92,7 +95,7 @@ def certified_windows(path: Path) -> CertifiedWindows:
         nobody knows which original record came to which.
     """
     inputs: set[tuple[str, int]] = set()
-    released: list[int] = []
+    windows: list[Certificate] = []
     ends: list[int] = []
     with open_records(str(path), Format.JSONL) as file:
         for number, (part, _) in enumerate(signed_parts(bare_lines(file, path)), start=1):
@@ -101,12 +104,20 @@ def certified_windows(path: Path) -> CertifiedWindows:
                 continue
             inputs.update((one.topic, one.partition) for one in certificate.inputs)
             if certificate.part == 1:
-                released.append(certificate.released)
+                windows.append(certificate)
                 ends.append(certificate.inputs[0].end if certificate.inputs else ends[-1] if ends else 0)
     if len(inputs) != 1:
         what = "windows of several inputs or partitions" if inputs else "no window"
         raise InputError(f"{path}: certifies {what}: nobody knows which record came to which window")
-    return CertifiedWindows(str(path), np.array(released, np.int64), np.array(ends, np.int64))
+    released = np.array([one.released for one in windows], np.int64)
+    return CertifiedWindows(str(path), released, np.array(ends, np.int64), mean_loss(windows))
+
+
+def mean_loss(certificates: Iterable[Certificate]) -> float | None:
+    """Return the mean global certainty penalty of windows, by their records; None if there is no record."""
+    told = [(one.gcp, one.released + one.suppressed) for one in certificates if one.gcp is not None]
+    records = sum(count for _, count in told)
+    return sum(gcp * count for gcp, count in told) / records if records else None
 
 
 def _certificate(part: bytes, path: Path, number: int) -> Certificate | None:

@@ -44,6 +44,8 @@ class Released:
         None where they are not known.
     people
         int64[c], how many people the records of each box are of; None where that is not known.
+    loss
+        Global certainty penalty, as certificates state it, of suppressed records too; None without certificates.
     """
 
     source: str
@@ -53,6 +55,7 @@ class Released:
     passed: Mapping[str, Sequence[object]] = field(default_factory=dict)
     windows: ReleasedWindows | None = None
     people: NDArray[np.int64] | None = None
+    loss: float | None = None
 
     @property
     def records(self) -> int:
@@ -242,4 +245,5 @@ def read_released(
         for (key, label), count in labelled.items():
             labels[places[key], label] = count
     stretches = None if windows is None else windows.of_boxes([window for window, _ in places], len(classes))
-    return Released(str(path), boxes, labels, np.array(classes, np.int64), passed, stretches)
+    loss = None if windows is None else windows.loss
+    return Released(str(path), boxes, labels, np.array(classes, np.int64), passed, stretches, loss=loss)

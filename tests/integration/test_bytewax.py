@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import sys
@@ -16,13 +17,15 @@ import pytest
 
 from stream_anon import Anonymizer, Policy
 from stream_anon.demo.clinic import visits
-from stream_anon.errors import Refused
+from stream_anon.errors import Refused, SettingsError
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT
+from tests.support.meddling import ONE, OTHER, check_each_meddling_is_named
 from tests.support.modules import module_of
 from tests.support.policies import people, write_policy
-from tests.support.stored import as_a_file, audited, contents, rows_of
+from tests.support.signing import secret_of
+from tests.support.stored import as_a_file, audited, contents, rows_of, signers_of
 
 op = pytest.importorskip("bytewax.operators")
 Dataflow = pytest.importorskip("bytewax.dataflow").Dataflow
@@ -46,6 +49,7 @@ class Flow:
 
     def __init__(self, policy: Path, items: Sequence[Any], folder: Path, key: bytes | None = None) -> None:
         self.policy, self.items, self.released, self.key = policy, items, folder / "released", key
+        self.signing_key: Path | None = None
         self.recovery = folder / "recovery"
         self.recovery.mkdir(exist_ok=True)
         if not any(self.recovery.iterdir()):
@@ -59,7 +63,14 @@ class Flow:
         keyed = op.map("keyed", items, lambda item: item if isinstance(item, tuple) else ("all", item))
         op.output(
             "out",
-            host.released_windows("anonymize", keyed, Policy.load(self.policy), self.released, draws_key=self.key),
+            host.released_windows(
+                "anonymize",
+                keyed,
+                Policy.load(self.policy),
+                self.released,
+                draws_key=self.key,
+                signing_key_file=self.signing_key,
+            ),
             testing.TestingSink(self.given),
         )
         testing.run_main(flow, epoch_interval=snapshots, recovery_config=recovery.RecoveryConfig(self.recovery))
@@ -309,3 +320,31 @@ def test_by_a_key_another_dataflow_releases_windows_of_the_same_records_alike(tm
         found.append([release.records.read_bytes() for _, release in flow.given])
     assert len(found[0]) == 1
     assert found[0] == found[1]
+
+
+def test_windows_are_signed_by_the_key_that_the_dataflow_began_with_and_no_snapshot_holds_it(
+    policy_path: Path, tmp_path: Path
+) -> None:
+    records: list[Any] = numbered(2 * WINDOW)
+    flow = Flow(policy_path, [*records[:70], TestingSource.ABORT(), *records[70:]], tmp_path)
+    flow.signing_key, public = tmp_path / "sign.key", tmp_path / "public.pem"
+    public.write_bytes(ONE.public + OTHER.public)
+    for number in (1, 2):
+        flow.signing_key.write_bytes(secret_of(number))
+        flow.run()
+    found = {made.private.name: signers_of(policy_path, made, public) for _, made in flow.given}
+    assert found == {f"key=all.window={number:08d}": [key.name] for number, key in ((0, ONE), (1, OTHER))}
+    first = flow.given[0][1]
+    check_each_meddling_is_named(policy_path, first.records, first.certificates, tmp_path)
+    snapshots = b"".join(path.read_bytes() for path in flow.recovery.iterdir())
+    assert b"p69" in snapshots, "records of the open window are there"
+    bare = b"".join(secret_of(1).splitlines()[1:-1])
+    assert not any(hidden in snapshots for hidden in (bare, base64.b64decode(bare), bytes([1]) * 32, b"sign.key"))
+
+
+def test_a_key_that_is_none_is_refused_before_the_dataflow_begins(policy_path: Path, tmp_path: Path) -> None:
+    flow = Flow(policy_path, numbered(3), tmp_path)
+    flow.signing_key = tmp_path / "sign.key"
+    with pytest.raises(SettingsError, match="key_file: cannot be read"):
+        flow.run()
+    assert not flow.released.exists()

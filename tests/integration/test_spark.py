@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import os
@@ -31,15 +32,17 @@ from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
 from tests.support.data import ROOT, shared_data
+from tests.support.meddling import ONE, OTHER, check_each_meddling_is_named
 from tests.support.modules import module_of
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.support.stored import as_a_file, audited, contents, rows_of
+from tests.support.signing import secret_of
+from tests.support.stored import as_a_file, audited, contents, rows_of, signers_of
 
 pytestmark = [
     pytest.mark.soak,
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
-sql = pytest.importorskip("pyspark.sql")
+sql, serializers = pytest.importorskip("pyspark.sql"), pytest.importorskip("pyspark.serializers")
 spark_host = pytest.importorskip("stream_anon.hosts.spark")
 dataframes, groups_of, ranges_of, columns_of = (
     importlib.import_module(f"stream_anon.hosts.spark.{name}")
@@ -75,6 +78,7 @@ class Query:
         self.policy_path = write_policy(folder, **SEEDED)
         self.policy = Policy.load(self.policy_path)
         self.source, self.released = folder / "in", folder / "released"
+        self.key: Path | None = None
         self.source.mkdir()
         self.files = [self.source / f"{number}.json" for number in range(len(counts))]
         for number, (path, count) in enumerate(zip(self.files, counts, strict=True)):
@@ -88,7 +92,7 @@ class Query:
         """
         for number, path in enumerate(self.files):
             os.utime(path, (_OLDEST + number, _OLDEST + number))
-        release = spark_host.released_batches(self.policy, self.released)
+        release = spark_host.released_batches(self.policy, self.released, signing_key_file=self.key)
         stream = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(self.source))
         writer = stream.writeStream.foreachBatch(lambda frame, batch: then(release(frame, batch), batch))
         writer = writer.option("checkpointLocation", str(self.folder / checkpoint)).trigger(availableNow=True)
@@ -628,3 +632,83 @@ def test_the_benchmark_of_ranges_runs(spark: Any, tmp_path: Path) -> None:
     found = program.once(spark, tmp_path / "in.csv", data, tmp_path / "released", 4, by_chance=False)
     assert found["released"] == 3000
     assert 0 < found["loss"] < 0.5
+
+
+# Signatures ------------------------------------------------------------------------------------------------------
+
+
+def key_files(folder: Path) -> tuple[Path, Path]:
+    """Return the file of a private key, and that of the public keys which an auditor has."""
+    secret, public = folder / "sign.key", folder / "public.pem"
+    secret.write_bytes(secret_of(1))
+    public.write_bytes(ONE.public + OTHER.public)
+    return secret, public
+
+
+def test_micro_batches_are_signed_by_the_key_that_their_query_began_with(spark: Any, tmp_path: Path) -> None:
+    query, seen = Query(spark, tmp_path), dict[int, StoredRelease]()
+    query.key, public = key_files(tmp_path)
+
+    def replace_key(made: StoredRelease, batch: int) -> None:
+        first, seen[batch] = batch not in seen, made
+        (tmp_path / "sign.key").write_bytes(secret_of(2))  # what is read is what lay there when the query began
+        if batch == 1 and first:
+            raise ConnectionError("after the release, and before Spark knows of it")
+
+    with pytest.raises(Exception, match="before Spark knows"):
+        query.run(replace_key)
+    query.files.append(write_json_lines(query.source / "2.json", people(200, 2)))
+    query.run(replace_key)
+    found = {batch: signers_of(query.policy_path, made, public) for batch, made in seen.items()}
+    assert found == {0: [ONE.name], 1: [ONE.name], 2: [OTHER.name]}
+    one = seen[0]
+    check_each_meddling_is_named(query.policy_path, one.records, one.certificates, tmp_path)
+
+
+@pytest.mark.parametrize("by_chance", [False, True], ids=["ranges", "groups"])
+def test_a_table_is_signed_by_a_key_that_no_task_is_given(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, by_chance: bool
+) -> None:
+    (secret, public), path, sent = key_files(tmp_path), write_policy(tmp_path), list[bytes]()
+    pickled = serializers.CloudPickleSerializer.dumps
+
+    def noted(self: Any, task: Any) -> bytes:
+        sent.append(pickled(self, task))
+        return sent[-1]
+
+    monkeypatch.setattr(serializers.CloudPickleSerializer, "dumps", noted)
+    made = spark_host.release_dataframe(
+        table_of(spark, tmp_path, 2000),
+        Policy.load(path),
+        tmp_path / "released",
+        groups=3,
+        by_chance=by_chance,
+        signing_key_file=secret,
+    )
+    assert len(made) == (3 if by_chance else 1)
+    for one in made:
+        assert signers_of(path, one, public) == [ONE.name]
+    check_each_meddling_is_named(path, made[-1].records, made[-1].certificates, tmp_path)
+    assert any(b"GroupTask" in task or b"_RangeTask" in task for task in sent)
+    bare = b"".join(secret_of(1).splitlines()[1:-1])
+    hidden = (bare, base64.b64decode(bare), bytes([1]) * 32, b"sign.key")
+    assert not any(one in task for task in sent for one in hidden)
+
+
+@pytest.mark.parametrize("content", [None, b"Mrs Smith, a secret of many bytes", ONE.public])
+def test_a_key_that_is_none_is_refused_in_the_driver_before_a_row_is_looked_at(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    policy, folder, secret = Policy.load(write_policy(tmp_path)), tmp_path / "released", tmp_path / "sign.key"
+    if content is not None:
+        secret.write_bytes(content)
+    untouched = SimpleNamespace()  # any look at it is an AttributeError
+    for begin in (
+        lambda: spark_host.release_dataframe(untouched, policy, folder, signing_key_file=secret),
+        lambda: spark_host.released_batches(policy, folder, signing_key_file=str(secret)),
+    ):
+        with pytest.raises(SettingsError, match=r"key_file: (cannot be read|is no private key)") as told:
+            begin()
+        assert str(secret) in str(told.value)
+        assert "Smith" not in str(told.value)
+    assert not folder.exists()

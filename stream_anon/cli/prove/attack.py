@@ -15,12 +15,12 @@ from stream_anon.cli.figures import print_figures, print_remarks
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attack_report import HEADINGS, AttackReport
-from stream_anon.operations.attack.attacked_records import read_attacked
+from stream_anon.operations.attack.attacked_records import AttackedRecords, read_attacked
 from stream_anon.operations.attack.attacking import AttackRequest, attack
 from stream_anon.operations.attack.halves import released_half
 from stream_anon.operations.released_windows import certified_windows
 from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.studied_records import OriginalTable, Released, read_released
+from stream_anon.operations.studied_records import Released, read_released
 from stream_anon.settings.policy_file import load_policy
 
 
@@ -56,16 +56,18 @@ class AttackedRelease:
         if self.by_arrival and self.released is not None:
             raise SettingsError("--by-arrival", "is for a trial; windows of --released are told by --certificates")
 
-    def read(self, policy: Policy, config: Path, seed: int) -> tuple[OriginalTable, OriginalTable, Released]:
+    def read(self, policy: Policy, config: Path, seed: int) -> tuple[AttackedRecords, AttackedRecords, Released]:
         """Return the records of people who are in the release and of others, and the release."""
         source = SampleSource(self.original, config)
         if self.released is None or self.control is None:
-            return released_half(policy, source, np.random.default_rng(seed), by_arrival=self.by_arrival)
+            records = read_attacked(policy, source)
+            return released_half(records, np.random.default_rng(seed), by_arrival=self.by_arrival)
         windows = None if self.certificates is None else certified_windows(self.certificates)
         others = SampleSource(self.control, config)
-        inside, outside = (read_attacked(policy, one).table() for one in (source, others))
+        inside, outside = (read_attacked(policy, one) for one in (source, others))
         if windows is not None:
-            outside = replace(outside, offsets=windows.stretched(outside.offsets))
+            spread = windows.stretched(outside.batch.offsets)
+            outside = replace(outside, batch=replace(outside.batch, offsets=spread))
         return inside, outside, read_released(policy, self.released, windows=windows)
 
     @property
@@ -97,6 +99,8 @@ def _show(report: AttackReport, attacked: AttackedRelease) -> None:
     console = Console(highlight=False, markup=False)
     what = attacked.in_words if attacked.released is None else report.source
     sizes = f"{report.released:,} records of {report.people:,} people; {report.controls:,} people as control"
+    if report.loss is not None:
+        sizes += f"; information loss {report.loss:.4f}"
     console.print(f"attacked: {what}: {sizes}")
     print_figures(console, HEADINGS, report.rows())
     print_remarks(console, report.remarks())

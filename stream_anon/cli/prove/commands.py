@@ -211,6 +211,13 @@ def attack_own_release(
     guesses: Annotated[
         int, typer.Option(help="How many descriptions are tried to single people out.", min=1)
     ] = 1_000,
+    replays: Annotated[
+        int,
+        typer.Option(help="Run the engine so often for each value that may be somebody's, to find theirs.", min=0),
+    ] = 0,
+    planted: Annotated[
+        int, typer.Option(help="Let somebody write so many made-up people beside each who is attacked.", min=0)
+    ] = 0,
     fail_above: Annotated[
         float | None, typer.Option(metavar="RISK", help="End with 1 if a risk is above this.", min=0, max=1)
     ] = None,
@@ -221,6 +228,6 @@ def attack_own_release(
     from stream_anon.cli.prove.attack import AttackedRelease, attack_release
     from stream_anon.operations.attack.attacking import AttackRequest
 
-    asked = AttackRequest(targets, guesses, seed, fail_above)
+    asked = AttackRequest(targets, guesses, seed, fail_above, replays, planted)
     attacked = AttackedRelease(original, released, control, certificates, by_arrival)
     raise typer.Exit(attack_release(config, attacked, asked, as_json=as_json))

@@ -24,9 +24,8 @@ from stream_anon.operations.report.report_page import assessment, report_page, r
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.report.risks import AttackerRisk, in_words, risk_in_percent
 from stream_anon.operations.report.signed_files import signer_of, write_signed
-from stream_anon.privacy.signing.signing_key import SigningKey
 from stream_anon.rounding import in_percent
-from stream_anon.secret_files import read_key
+from stream_anon.settings.certificates.signing import signing_key_in
 
 HEADINGS = ("attacker", "highest risk", "average", "people above the threshold")
 
@@ -61,7 +60,7 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
         raise SettingsError("--to", "must be after --from")
     if options.pdf_file is not None:
         require_pdf()
-    key = None if options.sign_key is None else read_key(SigningKey, options.sign_key)
+    key = signing_key_in(options.sign_key)
     with counting_on("records and certificates read") as progress:
         wanted = Wanted(AuditScope(since, until=until), public_keys=options.public_keys, progress=progress)
         found = report(subject, wanted, clock)

@@ -13,6 +13,7 @@ from stream_anon.demo.pairing import BeforeAndAfter
 from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.operations.attack.attack_report import AttackReport
 from stream_anon.operations.report.residual_risks import residual_risks
 from stream_anon.operations.report.risks import in_words, risk_in_percent
 
@@ -50,6 +51,7 @@ def show_outcome(console: Console, policy: Policy, outcome: DemoOutcome) -> None
     _show_pairs(console, policy, outcome.pairs)
     _show_verdict(console, outcome)
     _show_risk(console, policy, outcome)
+    _show_attacks(console, outcome.attacks)
     _show_limits(console)
 
 
@@ -188,6 +190,26 @@ def _show_risk(console: Console, policy: Policy, outcome: DemoOutcome) -> None:
         console.print(Text(f"{text}on average; the policy allows {in_words(sizes.threshold)}."))
     told = f"{len(left)} things are not promised under this policy: `stream-anon report` lists each, "
     console.print(Text(f"{told}with what lowers it."))
+    console.print()
+
+
+def _show_attacks(console: Console, report: AttackReport | None) -> None:
+    """Show what attacks found in three lines."""
+    if report is None:
+        return
+    console.print(Text("Attacks on a release of half of these people", style="bold underline"))
+    tried = sorted((one for one in report.findings if not one.accepted), key=lambda one: -one.found.risk.value)
+    proven = [one for one in tried if one in report.proven]
+    told = f"{len(proven) or 'None'} of {len(tried)} attacks tell more of people in the release than of others"
+    if proven:
+        success, _, control, *_ = proven[0].cells()
+        others = "" if control == "-" else f", of others {control}"
+        told += f"; most of all {proven[0].name}: {success} right{others}"
+    console.print(Text(f"{told}. `stream-anon attack` lists each, with what lowers it and what that costs."))
+    for one in report.proven:
+        if one.accepted:
+            told = f"Whoever knows {one.found.secret}, as the policy accepts that nobody does,"
+            console.print(Text(f"{told} finds {one.cells()[0]} of them."))
     console.print()
 
 

@@ -29,9 +29,10 @@ from stream_anon.judging.tally import Tally
 from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, require_policy
+from stream_anon.settings.certificates.signing import signing_key_in
 
 
-def release_dataframe(
+def release_dataframe(  # noqa: PLR0913 - all but three are options by name
     frame: Any,
     policy: Policy,
     folder: str | os.PathLike[str],
@@ -40,6 +41,7 @@ def release_dataframe(
     accept_risks: Collection[str] = (),
     draws_key: bytes | None = None,
     by_chance: bool = False,
+    signing_key_file: str | os.PathLike[str] | None = None,
 ) -> list[StoredRelease]:
     """Release the rows of a batch DataFrame below a folder, in several tasks.
 
@@ -69,6 +71,9 @@ def release_dataframe(
         follows from it too. Spark hands it to its tasks.
     by_chance
         Whether rows are dealt by chance in any case.
+    signing_key_file
+        A file with a private key of Ed25519, PEM, which signs the certificates; see `SigningSettings`. The driver
+        reads it before the first task, and no executor gets it.
 
     Raises
     ------
@@ -78,8 +83,11 @@ def release_dataframe(
         If the DataFrame has no column for a declared field, or the folder cannot be written.
     TypeError
         If the policy is none, such as the path of its file.
+    SettingsError
+        If the file of the key holds none, or the extra `sign` is not installed.
     """
     require_policy(policy)
+    signing_key = signing_key_in(signing_key_file)
     accepted, key = conditions_of(accept_risks), key_of(draws_key)
     raise_if_expired(policy.release, SystemClock().wall(), accepted)
     final = Path(folder).absolute()
@@ -92,9 +100,12 @@ def release_dataframe(
     try:
         # 1. A hidden folder, into which nobody else may look before all is whole.
         making.mkdir(mode=0o700, parents=True)
-        releases = ReleaseFolder(parts, policy, origin, accept_risks=accepted, judged=judged)
+        releases = ReleaseFolder(
+            parts, policy, origin, accept_risks=accepted, judged=judged, signing_key=signing_key
+        )
         # 2. Each range or group is made by a task that came to its end, because what tasks say is collected.
-        if groups > 1 and judged and not by_chance and takes_neighbours(policy, keyed=key is not None):
+        in_ranges = groups > 1 and judged and not by_chance and takes_neighbours(policy, keyed=key is not None)
+        if in_ranges:
             count = 1
             ranges = LineRanges.of(policy, sample, groups)
             releases.release(part_name(0), joined_ranges(read, policy, ranges, making / "ranges", accepted))
@@ -105,7 +116,10 @@ def release_dataframe(
             )
         if any(releases.stored(part_name(number)) is None for number in range(count)):
             raise InputError(f"{final}: not all parts are there, do all executors share the file system?")
-        # 3. The name appears, with all parts.
+        # 3. What tasks have made is signed here: none of them has the key.
+        for number in range(0 if in_ranges else count):
+            releases.sign(part_name(number))
+        # 4. The name appears, with all parts.
         parts.rename(final)
         keep(final.parent)
     except OSError as error:

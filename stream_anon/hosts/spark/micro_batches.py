@@ -14,6 +14,7 @@ from stream_anon.hosts.spark.columns import declared
 from stream_anon.judging.refusing import conditions_of
 from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.policy import Policy, require_policy
+from stream_anon.settings.certificates.signing import signing_key_in
 
 _QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the same as long as the checkpoint does
 
@@ -24,6 +25,7 @@ def released_batches(
     *,
     accept_risks: Collection[str] = (),
     draws_key: bytes | None = None,
+    signing_key_file: str | os.PathLike[str] | None = None,
 ) -> Callable[[Any, int], StoredRelease]:
     """Return what `foreachBatch` calls: it releases a micro-batch as `FOLDER/batch=ID`, once.
 
@@ -40,6 +42,9 @@ def released_batches(
         Names of conditions that would forbid the first release; see `ReleaseFolder`.
     draws_key
         A secret of 16 bytes or more; see `Anonymizer`.
+    signing_key_file
+        A file with a private key of Ed25519, PEM, which signs the certificates; see `SigningSettings`. It is read
+        by this call, in the driver, and no executor gets it.
 
     Returns
     -------
@@ -52,9 +57,11 @@ def released_batches(
     ------
     Refused
         If the day has passed up to which the policy states its release: the query does not begin.
+    SettingsError
+        If the file holds no such key, or the extra `sign` is not installed.
     """
     require_policy(policy)
-    key = key_of(draws_key)
+    key, signing_key = key_of(draws_key), signing_key_in(signing_key_file)
     raise_if_expired(policy.release, SystemClock().wall(), conditions_of(accept_risks))
 
     def release(frame: Any, batch: int) -> StoredRelease:
@@ -62,7 +69,9 @@ def released_batches(
         if query is None:
             raise SettingsError("spark", "released_batches is for foreachBatch of a streaming query")
         origin = f"Spark query {query}"
-        releases = ReleaseFolder(folder, policy, origin, accept_risks=accept_risks, draws_key=key)
+        releases = ReleaseFolder(
+            folder, policy, origin, accept_risks=accept_risks, draws_key=key, signing_key=signing_key
+        )
         name = f"batch={batch:08d}"
         found = releases.stored(name)
         if found is None:

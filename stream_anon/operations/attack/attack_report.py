@@ -27,6 +27,10 @@ ANSWERS = {
     "privacy.returning, which bounds how often somebody is released. A family says less than its values do.",
     "refinement": "publish {secret} as nodes, not as tight ranges, ranges of an order or sets of values; if it is "
     "published as nodes already, fix its level or use privacy.extra_levels. {secret} then loses information.",
+    "replay": "leave engine.seed out, and let an engine that draws form the classes (forest, k-forest). Or raise "
+    "privacy.k: larger classes leave more values of {secret}, which loses information.",
+    "planted": "no setting of a policy helps: k counts people by their ids, and whoever may write to the input can "
+    "make ids up. Let the brokers' ACLs say who may, and check ids beforehand.",
     "membership": "release a sample, raise privacy.k, or set a bound by privacy.presence. Each loses information.",
 }
 """What lowers the risk of each attack, and what that costs."""
@@ -43,7 +47,13 @@ class TimedFinding:
     @property
     def name(self) -> str:
         """Return the attack, and what it guesses."""
-        return self.found.attack + (f" of {self.found.secret}" if self.found.secret else "")
+        between = "by" if self.found.attack == "found-again" else "of"
+        return self.found.attack + (f" {between} {self.found.secret}" if self.found.secret else "")
+
+    @property
+    def accepted(self) -> bool:
+        """Return whether somebody is found by values of which the policy says that nobody knows them."""
+        return self.found.attack == "found-again" and bool(self.found.secret)
 
     @property
     def answer(self) -> str:
@@ -92,12 +102,15 @@ class AttackReport:
         Its records.
     people, controls
         Of those in the release, and of those who are not.
+    loss
+        What the release loses, from 0 to 1; see `Released`.
     """
 
     source: str
     released: int
     people: int
     controls: int
+    loss: float | None
     seed: int
     fail_above: float | None
     findings: tuple[TimedFinding, ...]
@@ -121,6 +134,7 @@ class AttackReport:
             "released": self.released,
             "people": self.people,
             "controls": self.controls,
+            "loss": self.loss,
             "seed": self.seed,
             "fail_above": self.fail_above,
             "attacks": [one.document() for one in self.findings],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,12 +39,14 @@ class AttackedRecords:
     batch: CodedBatch
     values: Mapping[str, Sequence[object]]
 
-    def table(self, rows: NDArray[np.intp] | None = None) -> OriginalTable:
-        """Return the records, or some of them, as attacks take them."""
-        if rows is None:
-            rows = np.arange(len(self.batch))
+    def take(self, rows: NDArray[np.intp]) -> AttackedRecords:
+        """Return some of the records."""
         values = {name: [column[row] for row in rows.tolist()] for name, column in self.values.items()}
-        return replace(table_of(self.policy, self.batch.take(rows), self.source), values=values)
+        return replace(self, batch=self.batch.take(rows), values=values)
+
+    def table(self) -> OriginalTable:
+        """Return the records as studies take them."""
+        return replace(table_of(self.policy, self.batch, self.source), values=self.values)
 
 
 def hidden_in_families(policy: Policy) -> tuple[Sensitive, ...]:
@@ -64,18 +66,34 @@ def read_attacked(policy: Policy, source: SampleSource) -> AttackedRecords:
     InputError
         If it cannot be read or holds no record that fits the policy.
     """
-    sample = source.read(policy, MOST_STUDIED)
-    sample.require_records()
+    if source.file == STANDARD and hidden_in_families(policy):
+        raise SettingsError("--original", "must be a file where families are published: it is read twice")
+
+    def read(under: Policy) -> tuple[str, CodedBatch]:
+        sample = source.read(under, MOST_STUDIED)
+        sample.require_records()
+        return sample.source, sample.batch
+
+    return attacked_records(policy, read)
+
+
+def attacked_records(policy: Policy, read: Callable[[Policy], tuple[str, CodedBatch]]) -> AttackedRecords:
+    """Return records that are attacked.
+
+    Parameters
+    ----------
+    read
+        Returns the name of their source, and those that fit a policy; called again without families, if there are
+        any.
+    """
+    source, batch = read(policy)
     names = [own.name for own in hidden_in_families(policy)]
     if not names:
-        return AttackedRecords(policy, sample.source, sample.batch, {})
-    if source.file == STANDARD:
-        raise SettingsError("--original", "must be a file where families are published: it is read twice")
+        return AttackedRecords(policy, source, batch, {})
     bare = without_families(policy, names)
-    known = source.read(bare, MOST_STUDIED).batch
-    batch = sample.batch.take(np.flatnonzero(np.isin(sample.batch.offsets, known.offsets)))
+    _, known = read(bare)
+    batch = batch.take(np.flatnonzero(np.isin(batch.offsets, known.offsets)))
     rows: Sequence[Any] = taken(known.payload, np.searchsorted(known.offsets, batch.offsets))
     places = {own.name: place for place, own in enumerate(bare.passed)}
-    return AttackedRecords(
-        policy, sample.source, batch, {name: [row[places[name]] for row in rows] for name in names}
-    )
+    values = {name: [row[places[name]] for row in rows] for name in names}
+    return AttackedRecords(policy, source, batch, values)

@@ -20,9 +20,13 @@ from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.operations.attack.attack_report import AttackReport, TimedFinding
-from stream_anon.operations.attack.attacked_records import hidden_in_families
+from stream_anon.operations.attack.attacked_records import AttackedRecords, hidden_in_families
+from stream_anon.operations.attack.rerunning import Rerun
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.ports import Clock
+
+Attack = Callable[[], AttackResult | None]
+"""Returns what was found, or nothing where there is nobody to attack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +43,50 @@ class AttackRequest:
         Of whom and what is chosen.
     fail_above
         A risk from 0 to 1 that none may exceed; None for no such bound.
+    replays
+        Of the engine for each value that is tried; 0 for no such attack.
+    planted
+        Made-up people that somebody writes into the input beside each target; 0 for no such attack.
     """
 
     targets: int
     guesses: int
     seed: int
     fail_above: float | None
+    replays: int = 0
+    planted: int = 0
 
 
 def attack(
-    inside: OriginalTable, outside: OriginalTable, released: Released, asked: AttackRequest, clock: Clock
+    records: AttackedRecords, others: AttackedRecords, released: Released, asked: AttackRequest, clock: Clock
 ) -> AttackReport:
     """Return how often each attack succeeds.
 
     Parameters
     ----------
-    inside
-        The records that the release was made of.
-    outside
+    records
+        Those that the release was made of.
+    others
         Records of people like them that are not in it.
 
     Raises
     ------
     InputError
         If nothing was released.
+    SettingsError
+        If a window cannot hold what is to be planted.
     """
     if not released.records:
         raise InputError(f"{released.source}: holds no record: there is nothing to attack")
-    draws, policy = np.random.default_rng(asked.seed), inside.policy
+    inside, outside = records.table(), others.table()
+    draws, policy = np.random.default_rng(asked.seed), records.policy
     scene = _scene(inside, outside, released)
     targets, controls = (_some(own, asked.targets, draws) for own in (scene.inside, scene.outside))
     places = draws.permutation(len(policy.quasi_identifiers)).tolist()
     halves = sorted(places[: len(places) // 2]), sorted(places[len(places) // 2 :])
-    attacks: list[Callable[[], AttackResult | None]] = [
+    attacks: list[Attack] = [
         lambda: find_again(scene, targets, policy.k or 1),
+        lambda: find_again(scene, targets, policy.k or 1, scene.weighed) if scene.weighed else None,
         lambda: single_out(scene, asked.guesses, draws),
     ]
     if all(halves):
@@ -91,13 +105,23 @@ def attack(
         len(scene.released),
         inside.population.size,
         outside.population.size,
+        released.loss,
         asked.seed,
         asked.fail_above,
-        tuple(_timed(attacks, clock)),
+        (*_timed(attacks, clock), *_timed(_reruns(Rerun(policy, records.batch), asked, draws), clock)),
     )
 
 
-def _timed(attacks: Iterable[Callable[[], AttackResult | None]], clock: Clock) -> Iterator[TimedFinding]:
+def _reruns(rerun: Rerun, asked: AttackRequest, draws: np.random.Generator) -> Iterator[Attack]:
+    """Yield the attacks for which the engine runs again, where they are asked for."""
+    if asked.replays:
+        for place in range(len(rerun.policy.quasi_identifiers)):
+            yield lambda place=place: rerun.replays(place, asked.replays, asked.targets, draws)  # type: ignore[misc]
+    if asked.planted:
+        yield lambda: rerun.planted(asked.planted, asked.targets, draws)
+
+
+def _timed(attacks: Iterable[Attack], clock: Clock) -> Iterator[TimedFinding]:
     for one in attacks:
         begun = clock.monotonic()
         found = one()
@@ -123,6 +147,7 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
             values[own.name] = [_numbered(table.values[own.name], numbers) for table in (inside, outside)]
             shown = np.array([labels[own.shown(value)] for value in numbers], np.int64)  # type: ignore[arg-type]
             families[own.name] = Families.of(shown, values[own.name][1])
+    insensitive = [own for own in policy.passed if not isinstance(own, Sensitive)]
     names = [{name: own[place] for name, own in passed.items()} for place in range(3)]
     known = [
         Known(
@@ -145,8 +170,9 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
         known[0],
         known[1],
         tuple(own.name for own in policy.passed if isinstance(own, Sensitive)),
-        tuple(own.name for own in policy.passed if not isinstance(own, Sensitive)),
+        tuple(own.name for own in insensitive if not own.accept_linkable),
         families,
+        tuple(own.name for own in insensitive if own.accept_linkable),
     )
 
 

@@ -12,16 +12,16 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.operations.attack.attacked_records import read_attacked
-from stream_anon.operations.released_windows import ReleasedWindows
-from stream_anon.operations.samples import SampleSource
-from stream_anon.operations.studied_records import OriginalTable, Released
+from stream_anon.operations.attack.attacked_records import AttackedRecords
+from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
+from stream_anon.operations.studied_records import Released
+from stream_anon.privacy.certificate import read_part
 
 
 def released_half(
-    policy: Policy, source: SampleSource, draws: np.random.Generator, *, by_arrival: bool = False
-) -> tuple[OriginalTable, OriginalTable, Released]:
-    """Return half of a sample's people, the other half, and what is released of the first.
+    records: AttackedRecords, draws: np.random.Generator, *, by_arrival: bool = False
+) -> tuple[AttackedRecords, AttackedRecords, Released]:
+    """Return half of the people, the other half, and what is released of the first.
 
     Nothing is written. The rules of the service's `check` are not asked: what must not be released may be attacked.
 
@@ -33,16 +33,17 @@ def released_half(
     Raises
     ------
     InputError
-        If there are no records that fit the policy, or too few people for two halves.
+        If there are too few people for two halves.
+    SettingsError
+        If such a policy is for a service alone, or needs a key of draws.
     """
-    sample = read_attacked(policy, source)
-    people, number = np.unique(sample.batch.individuals, return_inverse=True)
+    policy = records.policy
+    people, number = np.unique(records.batch.individuals, return_inverse=True)
     if len(people) < 2 * (policy.k or 1):
-        raise InputError(f"{sample.source}: has too few people for a trial with half of them")
+        raise InputError(f"{records.source}: has too few people for a trial with half of them")
     chosen = (draws.permutation(len(people)) < len(people) // 2)[number]
-    halves = [np.flatnonzero(half) for half in (chosen, ~chosen)]
-    inside, outside = (sample.table(rows) for rows in halves)
-    return inside, outside, _released(policy, sample.batch.take(halves[0]), sample.source, by_arrival=by_arrival)
+    inside, outside = (records.take(np.flatnonzero(half)) for half in (chosen, ~chosen))
+    return inside, outside, _released(policy, inside.batch, records.source, by_arrival=by_arrival)
 
 
 def _released(policy: Policy, batch: CodedBatch, source: str, *, by_arrival: bool) -> Released:
@@ -62,7 +63,8 @@ def _released(policy: Policy, batch: CodedBatch, source: str, *, by_arrival: boo
         windows = ReleasedWindows(np.repeat(np.arange(len(parts)), counts), np.array(ends, np.int64))
     none = np.empty(0, np.int64)
     people = np.concatenate([none, *(release.classes.individuals for release in releases)])
-    return Released(source, boxes, None, np.concatenate([none, *classes]), passed, windows, people)
+    loss = mean_loss(read_part(one.certificate[0]) for one in certified)
+    return Released(source, boxes, None, np.concatenate([none, *classes]), passed, windows, people, loss)
 
 
 def _classes(release: Release) -> NDArray[np.int64]:

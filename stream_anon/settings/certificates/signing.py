@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -27,7 +28,8 @@ class CertificateSettings(Section):
         str
     ] = """With `sign`, certificates and policy documents are signed, so that `stream-anon audit --public-key FILE`
 tells which of them somebody else wrote, changed, left out or repeated. It needs the extra `sign`. Workers of a
-service may have the same key or each its own. See [audit.md](../explain/audit.md#signatures)."""
+service may have the same key or each its own. The functions for Spark and Bytewax take the file as
+`signing_key_file`, and do not read this setting. See [audit.md](../explain/audit.md#signatures)."""
 
     sign: SigningSettings | None = None
     """The key that signs; without it nothing is signed."""
@@ -35,4 +37,9 @@ service may have the same key or each its own. See [audit.md](../explain/audit.m
 
 def signing_key_of(given: CertificateSettings) -> SigningKey | None:
     """Return the key in the file that settings name; None if they name none. See `read_key`."""
-    return None if given.sign is None else read_key(SigningKey, Path(given.sign.key_file))
+    return signing_key_in(None if given.sign is None else given.sign.key_file)
+
+
+def signing_key_in(file: str | os.PathLike[str] | None) -> SigningKey | None:
+    """Return the key in a file; None without a file. See `read_key`."""
+    return None if file is None else read_key(SigningKey, Path(file))

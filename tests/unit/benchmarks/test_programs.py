@@ -33,6 +33,7 @@ from tests.support.data import ROOT, shared_data
         "large_windows.py --windows 2000 auto --count 2",
         "gap.py --windows 60 --k 5 --seconds 5",
         "throughput.py --windows 1000 --workers 1 --repeats 1 --beside families",
+        "throughput.py --windows 1000 --workers 1 --repeats 1 --beside signatures",
         "assignment.py --delay 2 --seconds 8",
         "target.py --rates 500 --seconds 12 --max-delay 3 --target 0.3",
         "whole_tables.py --records 4000 --window 1000",
@@ -40,6 +41,8 @@ from tests.support.data import ROOT, shared_data
         "evidence.py --windows 20 --certificates 100",
         "returns.py --worlds adult --windows 3 --size 300 --moving 0.1",
         "counterfeits.py --rows 1500",
+        "attacks.py --rows 2000 --targets 20",
+        "attacks.py --large 2000 --targets 20",
         "invariance.py --m 2 --size 300 --releases 2",
     ],
 )

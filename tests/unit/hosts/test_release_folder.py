@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
+import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,17 @@ import pytest
 from stream_anon import Policy
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.files import anonymizing
 from stream_anon.files.incoming import Incoming
 from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder
+from stream_anon.privacy.certifying import certificate_parts
+from stream_anon.privacy.signing.signature import with_signatures
+from tests.support.data import ROOT
+from tests.support.meddling import ONE, OTHER, check_each_meddling_is_named, in_parts
 from tests.support.policies import people, write_document, write_json_lines, write_policy
-from tests.support.stored import as_a_file, audited, contents, rows_of
+from tests.support.stored import as_a_file, audited, contents, rows_of, signers_of
+from tests.unit.cli.run.test_anonymize import run
 
 SEEDED = {"engine": {"name": "mondrian", "seed": 1}}
 
@@ -267,3 +276,85 @@ def test_by_a_key_the_same_records_are_released_alike_under_another_name(tmp_pat
     once = made("batch=1", records, b"k" * 32)
     assert made("batch=2", records[::-1], b"k" * 32) == once
     assert made("batch=3", records, b"o" * 32) != once
+
+
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anonymizing, "certificate_parts", partial(certificate_parts, part_bytes=4000))
+
+
+def test_what_somebody_does_to_the_signed_certificates_of_a_release_is_named(
+    policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_parts(monkeypatch)
+    folder = ReleaseFolder(tmp_path / "released", policy, "a query", signing_key=ONE)
+    made = folder.release("batch=1", people(300))
+    assert in_parts(made.certificates.read_bytes().splitlines()[-2])
+    check_each_meddling_is_named(tmp_path / "policy.yaml", made.records, made.certificates, tmp_path)
+
+
+def test_what_was_made_without_the_key_is_signed_afterwards_as_if_it_had_been_there(
+    policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_parts(monkeypatch)
+    made = folder_of(policy, tmp_path).release("batch=1", people(300))
+    made.certificates.chmod(0o640)
+    before, unsigned = contents(tmp_path), made.certificates.read_bytes().splitlines()
+    folder_of(policy, tmp_path).sign("batch=1")
+    assert contents(tmp_path) == before, "without a key nothing is written"
+    ReleaseFolder(tmp_path / "released", policy, "a query", signing_key=ONE).sign("batch=1")
+    assert made.certificates.read_bytes().splitlines() == with_signatures(unsigned, ONE.sign)
+    assert stat.S_IMODE(made.certificates.stat().st_mode) == 0o640
+    changed = {name for name, content in contents(tmp_path).items() if content != before[name]}
+    assert changed == {str(made.certificates.relative_to(tmp_path))}
+    check_each_meddling_is_named(tmp_path / "policy.yaml", made.records, made.certificates, tmp_path)
+
+
+def test_a_release_that_is_there_keeps_its_signature_when_the_key_is_replaced(
+    policy: Policy, tmp_path: Path
+) -> None:
+    for key, records in ((ONE, people(60)), (OTHER, people(60, 1))):
+        folder = ReleaseFolder(tmp_path / "released", policy, "a query", signing_key=key)
+        made = [folder.release("batch=1", records)]
+    made.append(folder.release("batch=2", people(60, 1)))
+    (tmp_path / "public.pem").write_bytes(ONE.public + OTHER.public)
+    found = [signers_of(tmp_path / "policy.yaml", one, tmp_path / "public.pem") for one in made]
+    assert found == [[ONE.name], [OTHER.name]]
+
+
+def test_an_audit_and_a_report_verify_a_release_by_public_keys_alone(
+    policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = ReleaseFolder(tmp_path / "released", policy, "a query", signing_key=ONE)
+    made, told = folder.release("batch=1", people(60)), tmp_path / "told.json"
+    monkeypatch.setenv("COLUMNS", "200")
+    for key, code in ((ONE, 0), (OTHER, 1)):
+        (tmp_path / "public.pem").write_bytes(key.public)
+        files = ("--output", made.records, "--certificates", made.certificates)
+        options = ("-c", tmp_path / "policy.yaml", *files, "--public-key", tmp_path / "public.pem")
+        assert run(monkeypatch, "audit", *options) == code
+        assert run(monkeypatch, "report", *options, "--json", told) == code
+        assert json.loads(told.read_text())["audit"]["counts"]["signed"] == 1 - code
+    assert "is signed by a key that was not given" in capsys.readouterr().out
+
+
+def test_a_release_that_was_put_under_another_name_passes_by_itself_and_is_found_as_the_guide_says(
+    policy: Policy, tmp_path: Path
+) -> None:
+    folder, released = folder_of(policy, tmp_path), tmp_path / "released"
+    made = [folder.release(f"batch={number}", people(60, number)) for number in (1, 2)]
+    guide = (ROOT / "docs" / "guides" / "integrations.md").read_text().splitlines()
+    (command,) = (line for line in guide if line.startswith("grep -om1"))
+
+    def found() -> str:
+        done = subprocess.run(
+            ["bash", "-c", command.replace("FOLDER", str(released))], capture_output=True, check=True
+        )
+        return done.stdout.decode()
+
+    assert found() == ""
+    shutil.copytree(made[0].private, made[0].private.with_name("batch=3"))
+    again = folder.stored("batch=3")
+    assert again is not None
+    assert audited(tmp_path / "policy.yaml", again)
+    certificate = json.loads(made[0].certificates.read_text().splitlines()[-1])
+    assert found() == f'"batch":"{certificate["batch"]}"\n'

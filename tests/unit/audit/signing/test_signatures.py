@@ -18,12 +18,10 @@ from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.signing.public_keys import PublicKeys
 from stream_anon.privacy.signing.signature import with_signatures
+from tests.support.meddling import FALSE_SIGNATURES, KEYS, ONE, OTHER, STRANGER
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
-from tests.support.signing import key_of, public_of
 from tests.unit.audit.story import Story, encode, kinds
 
-ONE, OTHER, STRANGER = key_of(1), key_of(2), key_of(3)
-KEYS = public_of(1, 2)
 Lines = list[bytes]
 CLOSED = "2024-05-13T08:00:30Z"
 
@@ -88,9 +86,7 @@ def test_a_part_that_was_changed_is_forged(number: int, story: Story) -> None:
 @pytest.mark.parametrize(
     ("signature", "kind"),
     [
-        (STRANGER.sign, Kind.UNKNOWN_SIGNER),
-        (lambda part: STRANGER.sign(part).replace(STRANGER.name.encode(), ONE.name.encode()), Kind.FORGED),
-        (lambda _: ONE.sign(b"another document"), Kind.FORGED),
+        *FALSE_SIGNATURES,
         (lambda _: b"Mrs Smith", Kind.FORGED),
         (lambda _: b"", Kind.FORGED),
     ],

@@ -80,7 +80,7 @@ def test_a_sound_release_is_left_in_peace(
 def test_a_name_that_passes_is_caught(
     role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = {"nickname": {"role": role, "accept_linkable": True}}
+    named = {"nickname": {"role": role}}
     code, found = _told(tmp_path, monkeypatch, capsys, _town(), "--fail-above", 0.05, attributes=named)
     assert code == 1
     assert found["singling-out"]["risk"]["low"] > 0.2
@@ -88,6 +88,22 @@ def test_a_name_that_passes_is_caught(
         assert found["found-again"]["risk"]["low"] > 0.9
         assert found["found-again"]["surest"] == 1
         assert found["inference"]["risk"]["low"] > 0.9
+
+
+def test_who_is_found_by_what_a_policy_says_that_nobody_knows_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weighed = {"nickname": {"role": "insensitive", "accept_linkable": True}}
+    document = {"privacy": PRIVACY, "attributes": ATTRIBUTES | weighed}
+    policy, source = write_document(tmp_path, document), write_json_lines(tmp_path / "in.jsonl", _town())
+    assert run(monkeypatch, "attack", "-c", policy, "--original", source, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    Draft202012Validator(SCHEMA).validate(told)
+    known, weighed_too = (one for one in told["attacks"] if one["attack"] == "found-again")
+    assert (known["secret"], known["risk"]["value"]) == (None, 0)
+    assert (weighed_too["secret"], weighed_too["surest"]) == ("nickname", 1)
+    assert weighed_too["risk"]["low"] > 0.9
+    assert next(one for one in told["attacks"] if one["attack"] == "inference")["risk"]["value"] < 0.3
 
 
 def test_a_forgotten_quasi_identifier_is_caught(
@@ -231,6 +247,19 @@ def test_a_skewed_diagnosis_of_which_a_class_says_more_than_the_town_is_caught(
     assert found["skewness"]["success"]["value"] == 0
 
 
+def test_replays_and_planted_records_are_tried_where_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--replays", 1, "--planted", 9, "--targets", 3]
+    _, found = _told(tmp_path, monkeypatch, capsys, _town(400), *options, **BY_ARRIVAL)
+    assert {found["replay"]["secret"]} == {"place"}
+    assert found["replay"]["attempts"] == found["planted"]["attempts"] == 3
+    assert found["planted"]["control"] is None
+    again = ["attack", "-c", tmp_path / "policy.yaml", "--original", tmp_path / "in.jsonl", "--planted", 999]
+    assert run(monkeypatch, *again) == 2
+    assert "--planted: a quarter of a window of 400 records holds fewer" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("publish", ["tight", "nodes"])
 def test_a_rare_income_at_the_end_of_a_tight_range_is_caught(
     publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -267,7 +296,7 @@ def test_the_table_names_no_value_and_says_what_lowers_a_risk(
 ) -> None:
     document = {
         "privacy": PRIVACY,
-        "attributes": ATTRIBUTES | {"nickname": {"role": "insensitive", "accept_linkable": True}},
+        "attributes": ATTRIBUTES | {"nickname": {"role": "insensitive"}},
     }
     policy, source = write_document(tmp_path, document), write_json_lines(tmp_path / "in.jsonl", _town())
     assert run(monkeypatch, "attack", "-c", policy, "--original", source) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,13 @@ def test_a_signature_holds_for_its_bytes_and_for_no_others(document: bytes, data
     longer = bytearray(document + b"\0")[: max(place + 1, len(document))]  # the byte behind the end may be added
     longer[place] ^= bits
     assert not BOTH.holds(bytes(longer), signature)
+
+
+def test_a_key_is_pickled_into_no_task_and_no_state_of_a_host() -> None:
+    for held in (KEY, KEY.sign):
+        with pytest.raises(TypeError, match="cannot pickle") as told:
+            pickle.dumps(held)
+        assert secret_of(1).decode() not in str(told.value)
 
 
 def test_a_signature_names_its_key_and_holds_by_no_other() -> None:
