@@ -29,7 +29,7 @@ from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from stream_anon.audit.audit import Audit
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.operations.report.evidence import Evidence
+from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.privacy.certificate import certificate_digest
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument

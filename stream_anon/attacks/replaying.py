@@ -17,13 +17,13 @@ _REST = 1e-3  # of the window counts so much beside the victim's class: it decid
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedWindow:
+class WindowOfReplay:
     """The classes of a window: how often each pair of published tuple and size occurs, and each person's class."""
 
     classes: Counter[Tuple]
     of_row: tuple[Tuple, ...]
 
-    def likeness(self, other: PublishedWindow) -> float:
+    def likeness(self, other: WindowOfReplay) -> float:
         """Return the share of the classes that the other one has too."""
         return (self.classes & other.classes).total() / max(self.classes.total(), 1)
 
@@ -44,9 +44,9 @@ class ReplayCase(Generic[Way]):
         Codes, the true one among them.
     """
 
-    replay: Callable[[NDArray[np.int32], Way], PublishedWindow]
+    replay: Callable[[NDArray[np.int32], Way], WindowOfReplay]
     codes: NDArray[np.int32]
-    seen: PublishedWindow
+    seen: WindowOfReplay
     row: int
     attribute: int
     values: NDArray[np.int64]
@@ -71,7 +71,7 @@ class ReplayCase(Generic[Way]):
         hits = [one.of_row[self.row] == self.seen.of_row[self.row] for one in tried]
         return float(np.mean(hits) + _REST * np.mean([self.seen.likeness(one) for one in tried]))
 
-    def replayed(self, value: int, way: Way) -> PublishedWindow:
+    def replayed(self, value: int, way: Way) -> WindowOfReplay:
         """Return what would have been published if the victim had this value."""
         codes = self.codes.copy()
         codes[self.attribute, self.row] = value

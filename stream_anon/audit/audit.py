@@ -21,7 +21,7 @@ from stream_anon.audit.input_ranges import Ranges
 from stream_anon.audit.judges import Judge, JudgedCertificate, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.released_records import Decoded
-from stream_anon.audit.scope import CHECKED, SIGNED, TRUSTED, UNCHECKED, AuditScope, Horizon, Removed
+from stream_anon.audit.scope import CHECKED, SIGNED, SLACK, TRUSTED, UNCHECKED, AuditScope, Horizon, Removed
 from stream_anon.audit.signing.signatures import SignatureAudit
 from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import AuditCounts, Kind, Verdict
@@ -307,6 +307,7 @@ class Audit:
             pending=pending,
             lives=tuple(life for life in self._ranges.lives() if self._knows(life.topic)),
             signers=self._signatures.signers,
+            begins=horizon.certificates - SLACK,
         )
 
     def _uncounted_and_unchecked(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
 from stream_anon.audit.digests.comparing import Uncompared
 from stream_anon.audit.scope import Removed
@@ -266,6 +267,9 @@ class Verdict:
         Least number of individuals in a class of all windows, as certificates say; None without a class.
     signers
         Who signed windows, by when they did so first; nobody where no public keys were given.
+    begins
+        Seconds since the epoch from which on all certificates are there, where their topic has lost its start;
+        infinite where a partition has none left.
     """
 
     violations: tuple[Violation, ...]
@@ -283,6 +287,7 @@ class Verdict:
     disclosed: Mapping[str, Disclosure] = field(default_factory=dict)
     least: int | None = None
     signers: tuple[Signer, ...] = ()
+    begins: float = -inf
 
     @property
     def clean(self) -> bool:

@@ -28,7 +28,7 @@ from stream_anon.operations.attack.attacked_records import attacked_records
 from stream_anon.operations.attack.attacking import AttackRequest, attack
 from stream_anon.operations.attack.halves import released_half
 from stream_anon.operations.audit.auditing import Wanted, audit_committed
-from stream_anon.operations.report.evidence import Evidence
+from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.reporting import threshold_of
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports import Clock

@@ -116,6 +116,11 @@ class ReleaseCounts:
         """Return the count of each pseudonym; int64[n]."""
         return np.maximum(self._found(people), 0)
 
+    def spread(self) -> dict[int, int]:
+        """Return how many people have each count above 0, by it."""
+        counts, people = np.unique(self._counts[self._counts > 0], return_counts=True)
+        return dict(zip(counts.tolist(), people.tolist(), strict=True))
+
     def add(self, people: NDArray[np.int64]) -> None:
         """Count people once more, each named once."""
         new = int(np.count_nonzero(self._found(people) < 0))

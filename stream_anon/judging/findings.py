@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from math import ceil
 
 from stream_anon.conditions import Condition
 from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, in_words, looks_like
@@ -65,6 +66,15 @@ def policy_findings(policy: Policy) -> list[Finding]:
         )
     if policy.without_k:
         found.append(warning("privacy.k", policy.without_k))
+    if policy.counterfeits is not None and policy.k is not None:
+        found.append(
+            warning(
+                "privacy.counterfeits",
+                f"a class of {policy.k} records may hold as few as {ceil(policy.k / 2)} people: who can tell "
+                "counterfeits, as by another release of the same people, is left with these. Who knows all "
+                "quasi-identifiers sees whose class is not completed, mostly for an unusual value",
+            )
+        )
     found += [
         warning(
             f"privacy.shields.{place}",
@@ -83,6 +93,18 @@ def policy_findings(policy: Policy) -> list[Finding]:
                 "window.least_people makes it wait for more people",
             )
         )
+    if any(attribute.max_level is not None for attribute in policy.quasi_identifiers):
+        found += [
+            warning(
+                f"privacy.sensitive.{attribute.name}.publish",
+                "value keeps families whole within single published nodes, where max_level or engine.levels say "
+                "how coarse these are: there a family is often short of a value, or of people, and is suppressed. "
+                "Whoever is known to be in a window and is missing has a value of such a family: publish families, "
+                "or let levels be free",
+            )
+            for attribute in policy.diverse
+            if attribute.keeps_whole
+        ]
     needed = least_told(len(policy.quasi_identifiers), policy.window.max_records)
     if policy.window.max_records < needed:
         found.append(no_live_leakage(needed, f"windows of {policy.window.max_records:,} records hold fewer"))

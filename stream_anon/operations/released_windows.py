@@ -38,6 +38,11 @@ class ReleasedWindows:
         found = np.searchsorted(self.ends, offsets, side="right")
         return np.where(found < len(self.ends), found, -1).astype(np.int64)
 
+    def stretched(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return offsets of records of another input as if they had come evenly during all of these windows."""
+        behind = int(offsets.max(initial=-1)) + 1
+        return offsets * int(self.ends[-1]) // max(behind, 1)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CertifiedWindows:
@@ -57,11 +62,6 @@ class CertifiedWindows:
     released: NDArray[np.int64]
     ends: NDArray[np.int64]
     loss: float | None
-
-    def stretched(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return offsets of records of another input as if they had come evenly during all of these windows."""
-        behind = int(offsets.max(initial=-1)) + 1
-        return offsets * int(self.ends[-1]) // max(behind, 1)
 
     def of_records(self) -> Iterator[int]:
         """Yield the number of each record's window; raise InputError behind the last record."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
@@ -212,38 +212,61 @@ def read_released(
         If it cannot be read, or holds what the policy cannot publish; the message names the line or the attribute.
     """
     reader = ReleasedRecordReader(as_written(policy, released_format(path)))
+    window_of = repeat(0) if windows is None else windows.of_records()
+    with released_records(path, policy) as records:
+        placed = zip(records, window_of, strict=False)
+        released, windows_of_boxes = released_of(policy, str(path), placed, reader, book)
+    if windows is None:
+        return released
+    return replace(released, windows=windows.of_boxes(windows_of_boxes, len(released.classes)), loss=windows.loss)
+
+
+def released_of(
+    policy: Policy,
+    source: str,
+    records: Iterable[tuple[Mapping[str, Any] | None, int]],
+    reader: ReleasedRecordReader,
+    book: LabelBook | None = None,
+) -> tuple[Released, list[int]]:
+    """Return what released records publish, and the window of each box.
+
+    Parameters
+    ----------
+    records
+        Each with the number of its window; None for what is no record.
+    reader
+        Reads them.
+    book
+        See `read_released`, which raises the same errors.
+    """
     counts: Counter[tuple[int, bytes]] = Counter()
     labelled: Counter[tuple[tuple[int, bytes], int]] = Counter()
     tuples: dict[tuple[int, bytes], tuple[Any, ...]] = {}
     places: dict[tuple[int, bytes], int] = {}
     classes: list[int] = []
     passed: dict[str, list[object]] = {own.name: [] for own in policy.passed}
-    window_of = repeat(0) if windows is None else windows.of_records()
-    with released_records(path, policy) as records:
-        for number, record in enumerate(records, start=1):
-            if record is None:
-                raise InputError(f"{path}: record {number} is not a record that a release can hold")
-            read, _ = reader.read(record)
-            key = next(window_of), read.key
-            counts[key] += 1
-            tuples.setdefault(key, read.quasi)
-            classes.append(places.setdefault(key, len(places)))
-            for column, value in zip(passed.values(), read.passed, strict=True):
-                column.append(value)
-            if book is not None:
-                label = book.of_record(record)
-                if label is None:
-                    raise InputError(f"{path}: record {number} has a {book.name} that no original record has")
-                labelled[key, label] += 1
+    for number, (record, window) in enumerate(records, start=1):
+        if record is None:
+            raise InputError(f"{source}: record {number} is not a record that a release can hold")
+        read, _ = reader.read(record)
+        key = window, read.key
+        counts[key] += 1
+        tuples.setdefault(key, read.quasi)
+        classes.append(places.setdefault(key, len(places)))
+        for column, value in zip(passed.values(), read.passed, strict=True):
+            column.append(value)
+        if book is not None:
+            label = book.of_record(record)
+            if label is None:
+                raise InputError(f"{source}: record {number} has a {book.name} that no original record has")
+            labelled[key, label] += 1
     try:
         boxes = boxes_of(policy.quasi_identifiers, list(tuples.values()), [counts[key] for key in tuples])
     except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{source}: {error}") from None
     labels = None
     if book is not None:
         labels = np.zeros((len(boxes), len(book)), np.int64)
         for (key, label), count in labelled.items():
             labels[places[key], label] = count
-    stretches = None if windows is None else windows.of_boxes([window for window, _ in places], len(classes))
-    loss = None if windows is None else windows.loss
-    return Released(str(path), boxes, labels, np.array(classes, np.int64), passed, stretches, loss=loss)
+    return Released(source, boxes, labels, np.array(classes, np.int64), passed), [window for window, _ in places]

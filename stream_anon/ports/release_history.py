@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ MOST_TOGETHER = 32_768
 """People in one entry: 256 KiB."""
 _HEAD = struct.Struct(">B8sq")  # version, name of the key, when the window was sealed
 _VERSION = 1
+ReturnsEntry: TypeAlias = tuple[bytes, ReleasedPeople]
+"""The name of the key that pseudonyms follow from, and who is named."""
 
 
 class ReleaseHistory(Protocol):
@@ -51,8 +53,8 @@ def entries_of(released: ReleasedPeople, key: bytes) -> Iterator[bytes]:
         yield _HEAD.pack(_VERSION, key, released.sealed) + part.astype("<i8").tobytes()
 
 
-def released_in(entry: bytes, key: bytes) -> ReleasedPeople | None:
-    """Return who is named in an entry; None if their pseudonyms follow from another key.
+def read_entry(entry: bytes) -> ReturnsEntry:
+    """Return the name of the key of an entry, and who is named in it.
 
     Raises
     ------
@@ -65,6 +67,4 @@ def released_in(entry: bytes, key: bytes) -> ReleasedPeople | None:
     _, own, sealed = _HEAD.unpack_from(entry)
     if sealed < 0:
         raise ValueError("is of no time")
-    if own != key:
-        return None
-    return ReleasedPeople(sealed, np.frombuffer(entry, "<i8", offset=_HEAD.size).astype(np.int64))
+    return own, ReleasedPeople(sealed, np.frombuffer(entry, "<i8", offset=_HEAD.size).astype(np.int64))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.replaying import PublishedWindow, ReplayCase
+from stream_anon.attacks.replaying import ReplayCase, WindowOfReplay
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order_file import learned_from, order_of
@@ -40,7 +40,7 @@ class Forests:
         """Return the quasi-identifiers of people as codes int32[q, n]."""
         return np.array([[a.code(person[a.name]) for person in people] for a in self.attributes], np.int32)
 
-    def published(self, codes: NDArray[np.int32], model: CostModel) -> PublishedWindow:
+    def published(self, codes: NDArray[np.int32], model: CostModel) -> WindowOfReplay:
         """Return what the forest makes of rows by some costs."""
         n = codes.shape[1]
         rows = Columns(codes, np.arange(n, dtype=np.int32), np.empty((0, n), np.int32))
@@ -50,7 +50,7 @@ class Forests:
         sizes = np.bincount(owner)
         found = generalize(self._generalizers, self.attributes, codes, owner, len(sizes))
         names = [tuple(one) for one in np.vstack([found.low, found.high, sizes[None]]).T.tolist()]
-        return PublishedWindow(Counter(names), tuple(names[c] for c in owner.tolist()))
+        return WindowOfReplay(Counter(names), tuple(names[c] for c in owner.tolist()))
 
 
 @dataclass(frozen=True)

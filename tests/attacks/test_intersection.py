@@ -60,9 +60,9 @@ def test_recurring_people_have_a_crowd_in_each_window_but_not_in_all_of_them(mea
 
 
 def _with_families(
-    families: Sequence[Family], rest: str | None = None, shown_as: ShownAs = ShownAs.FAMILY
+    families: Sequence[Family], rest: str | None = None, shown_as: ShownAs = ShownAs.FAMILY, engine: str = "forest"
 ) -> Policy:
-    plain = town_policy()
+    plain = town_policy(engine=engine)
     own = Sensitive("illness", families=tuple(families), rest=rest, shown_as=shown_as)
     return replace(plain, attributes=(*plain.attributes[:-1], own))
 
@@ -141,6 +141,28 @@ def test_people_who_return_are_among_a_whole_family_where_values_are_published(
     measured(
         f"k = 5, families of {least} that classes keep whole, windows of 1,000 with 200 regulars: after 40 windows "
         f"{share(alone, len(left))} of the regulars have their family left and no more, and none less"
+    )
+
+
+def test_on_fixed_levels_families_that_are_kept_whole_are_short_and_absence_tells_it(measured: Measured) -> None:
+    """Not promised, and `check` warns of it: a family short of a value, or of k people, is missing whole."""
+    counts: Counter[str | None] = Counter(person["illness"] for person in townspeople(5_000, seed=9))
+    families = deal_whole(counts, 2, 5)
+    regulars = townspeople(REGULARS, seed=1)
+    often = {value for family in families for value in family if value != min(family, key=counts.__getitem__)}
+    missing: dict[str, list[Person]] = {}
+    for engine in ("forest", "full-domain"):
+        policy = _with_families(families, shown_as=ShownAs.VALUE, engine=engine)
+        common = _common(policy, regulars, range(1, 21))
+        missing[engine] = [who for who, labels in zip(regulars, common, strict=True) if labels is None]
+    assert not missing["forest"]
+    told = missing["full-domain"]
+    assert len(told) > 10
+    frequent, of_all = (sum(who["illness"] in often for who in group) for group in (told, regulars))
+    measured(
+        f"k = 5, families of 2 that classes keep whole on fixed levels: {len(told)} of 200 regulars are in no "
+        f"class of 20 windows, with the forest none; {share(frequent, len(told))} have the more frequent value of "
+        f"their family, of all {share(of_all, REGULARS)}"
     )
 
 

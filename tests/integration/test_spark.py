@@ -212,6 +212,22 @@ def test_a_table_shows_families_and_rejects_a_value_in_none(spark: Any, tmp_path
     assert all(audited(path, one) for one in made)
 
 
+def test_families_that_classes_keep_whole_are_dealt_by_chance_and_not_in_ranges(spark: Any, tmp_path: Path) -> None:
+    own = FAMILIES["privacy"]["sensitive"]["illness"]
+    path = write_policy(tmp_path, **SEEDED, privacy={"sensitive": {"illness": {**own, "publish": "value"}}})
+    frame = spark.read.schema(SCHEMA).json(str(write_json_lines(tmp_path / "in.jsonl", _ill(900)[0])))
+    made = spark_host.release_dataframe(frame, Policy.load(path), tmp_path / "released", groups=3)
+    assert len(made) == 3
+    for one in made:
+        assert audited(path, one)
+        shown: dict[str, set[str | None]] = {}
+        for row in pq.ParquetFile(one.records).read().to_pylist():
+            published = json.dumps([row[name] for name in row if name not in ("illness", "visits")])
+            shown.setdefault(published, set()).add(row["illness"])
+        for values in shown.values():
+            assert all(values >= family or not values & family for family in ({"flu", "cold"}, {"gout", None}))
+
+
 def test_a_micro_batch_shows_families_and_rejects_a_value_in_none(spark: Any, tmp_path: Path) -> None:
     query, seen = Query(spark, tmp_path), {}
     query.policy_path = write_policy(tmp_path, **SEEDED | FAMILIES)

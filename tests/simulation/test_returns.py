@@ -13,7 +13,7 @@ from stream_anon.engine import closing
 from stream_anon.engine.release_counts import ReleaseCounts
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.release import CountedRelease, ReleasedPeople
-from stream_anon.ports.release_history import released_in
+from stream_anon.ports.release_history import read_entry
 from tests.simulation.test_workers import Storm, _short_waits  # noqa: F401 - a fixture
 from tests.support.driver import CITIES, KEY, Driver
 from tests.support.memory import RETURNS, MemoryHistory
@@ -64,8 +64,8 @@ def noted(storm: Storm) -> Counter[tuple[str, int]]:
     for parcel in storm.broker.committed:
         if parcel.topic == RETURNS:
             for value in parcel.values:
-                people = released_in(value or b"", KEY.name)
-                assert people is not None
+                key, people = read_entry(value or b"")
+                assert key == KEY.name
                 found[dict(parcel.headers)["batch"].decode(), parcel.partition] += len(np.unique(people.people))
     return found
 

@@ -34,6 +34,7 @@ from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
 from stream_anon.operations.negotiate.negotiation_page import negotiation_page
+from stream_anon.operations.report.figures.evidence import DECEIVED
 from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_page import report_page
 from stream_anon.operations.report.reporting import ReportSubject, report
@@ -280,15 +281,22 @@ def full_report(folder: Path) -> dict[str, Any]:
     subject = ReportSubject(files.policy_path, files.output, files.certificates, str(folder / "s.jsonl"))
     told = document_of(report(subject, Wanted(), SystemClock()))
     told["subject"] = DOTTED
-    told["risks"] |= {"sample": DOTTED, "holds": False}
+    told["risks"] |= {"sample": DOTTED, "sample_people": MANY, "sample_left_out": MANY, "holds": False}
     told["holds"] = told["audit"]["clean"] = False
     counts = {str(reason): MANY for reason in Suppression}
     rejected = {reason.label: MANY for reason in Reason}
     told["records"] |= {"in": MANY, "suppressed": MANY, "counterfeits": MANY, "suppressed_by_reason": counts}
     told["records"] |= {"rejected_by_reason": rejected}
-    told["shields"] = [{"attributes": list(NAMES), "asked": MANY, "achieved": MANY}]
-    told["presence"] = {"asked": 0.123456, "achieved": 0.123456, "people": MANY}
+    told["classes"] |= {"windows": MANY}
+    told["shields"] = [{"attributes": list(NAMES), "asked": MANY, "achieved": MANY, "windows": MANY - 1}]
+    told["presence"] = {"asked": 0.123456, "achieved": 0.123456, "people": MANY, "windows": MANY - 1}
+    told["risks"]["after"].append(told["risks"]["after"][0] | {"attacker": DECEIVED})
+    told["cautions"] = [ERROR, DOTTED]
     told["returning"] = {"most": 65_535, "period": 366 * 86_400.0, "suppressed": MANY}
+    often = [{"releases": MANY - 1, "people": MANY}, {"releases": MANY, "people": MANY}]
+    period = {"from": "2026-10-01T00:00:00Z", "to": "2027-10-02T00:00:00Z", "keys": 2, "people": often}
+    told["returning"]["releases"] = {"periods": [period, period], "unread": None}
+    told["fields"][-1]["formerly"] = ["quasi-identifier: generalized to ranges that occur, from level 1"] * 3
     found = told["loss"]["over_time"][0]
     first = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
     told["loss"]["over_time"] = [
@@ -304,6 +312,7 @@ def full_report(folder: Path) -> dict[str, Any]:
     told["audit"]["accepted"] = {"attribute-missing": MANY}
     told["audit"]["counts"] |= {"lost": MANY, "signed": MANY}
     told["audit"]["removed"] |= {"records": MANY, "uncertified": MANY, "gaps": MANY, "chains": MANY}
+    told["audit"]["more"] = MANY
     told["audit"]["signers"] = [{"key": "sha256:" + "f" * 64, "first": "-", "last": "-", "windows": MANY}]
     share = {"value": 0.123456, "low": 0.1, "high": 0.2}
     attack = {"attack": "homogeneity", "secret": LABEL, "success": share, "control": share, "risk": share}

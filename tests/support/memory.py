@@ -41,7 +41,7 @@ from stream_anon.ports import (
     Polled,
     TopicIds,
 )
-from stream_anon.ports.release_history import released_in
+from stream_anon.ports.release_history import read_entry
 from stream_anon.privacy.certificate import certificate_digest, read_part
 
 INPUT = "people"
@@ -533,8 +533,8 @@ class MemoryHistory:
         self.broker.ask()
         for parcel in self.broker.committed:
             if parcel.topic == RETURNS and (INPUT, parcel.partition) in places:
-                entries = (released_in(value or b"", self.key) for value in parcel.values)
-                take((INPUT, parcel.partition), [entry for entry in entries if entry is not None])
+                entries = [read_entry(value or b"") for value in parcel.values]
+                take((INPUT, parcel.partition), [released for key, released in entries if key == self.key])
 
 
 class MemoryLedger:

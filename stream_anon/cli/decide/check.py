@@ -117,7 +117,8 @@ def _show_policy(console: Console, policy: Policy) -> None:
     who = ", ".join([who, *policy.normalize])
     window = policy.window
     diversity = "".join(f", {' and '.join(each.in_words)} of {name}" for name, each in policy.diversity.items())
-    console.print(Text(f"  each class: {k_in_words(policy.k)} individuals (told apart by {who}){diversity}"))
+    crowd = "individuals" if policy.counterfeits is None else "records, half of which may be counterfeits"
+    console.print(Text(f"  each class: {k_in_words(policy.k)} {crowd} (told apart by {who}){diversity}"))
     for shield in policy.shields:
         console.print(Text(f"  each shield: {shield.k} individuals share {', '.join(shield.attributes)}"))
     for key, text in policy.release.told.items():

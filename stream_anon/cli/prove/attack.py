@@ -18,6 +18,7 @@ from stream_anon.operations.attack.attack_report import HEADINGS, AttackReport
 from stream_anon.operations.attack.attacked_records import AttackedRecords, read_attacked
 from stream_anon.operations.attack.attacking import AttackRequest, attack
 from stream_anon.operations.attack.halves import released_half
+from stream_anon.operations.attack.released_topics import read_topics
 from stream_anon.operations.released_windows import certified_windows
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import Released, read_released
@@ -26,12 +27,12 @@ from stream_anon.settings.policy_file import load_policy
 
 @dataclass(frozen=True, slots=True)
 class AttackedRelease:
-    """What is attacked: half of the original records, released in memory, or a file.
+    """What is attacked: half of the original records, released in memory, a file, or a topic.
 
     Parameters
     ----------
     original
-        The original records.
+        The original records; None for those of the input topics, of which the output topic is attacked.
     released, control, certificates
         A file that was released of them, original records of people who are not in it, and its certificates, which
         tell its windows.
@@ -39,14 +40,16 @@ class AttackedRelease:
         Whether the half is released in windows as it comes, not as one table.
     """
 
-    original: str
+    original: str | None
     released: Path | None = None
     control: str | None = None
     certificates: Path | None = None
     by_arrival: bool = False
 
     def __post_init__(self) -> None:
-        if (self.released is None) is not (self.control is None):
+        if self.original is None:
+            self._refuse_for_topics()
+        elif (self.released is None) is not (self.control is None):
             option, other = ("--control", "--released") if self.control is None else ("--released", "--control")
             raise SettingsError(
                 option, f"is needed with {other}: attacks are compared with people who are not released"
@@ -56,19 +59,34 @@ class AttackedRelease:
         if self.by_arrival and self.released is not None:
             raise SettingsError("--by-arrival", "is for a trial; windows of --released are told by --certificates")
 
+    def _refuse_for_topics(self) -> None:
+        if self.control is None:
+            raise SettingsError("--control", "is needed for topics: records of people who are not there")
+        for option, given in (
+            ("--released", self.released),
+            ("--certificates", self.certificates),
+            ("--by-arrival", self.by_arrival),
+        ):
+            if given:
+                raise SettingsError(option, "needs --original; without it topics are attacked")
+
     def read(self, policy: Policy, config: Path, seed: int) -> tuple[AttackedRecords, AttackedRecords, Released]:
         """Return the records of people who are in the release and of others, and the release."""
-        source = SampleSource(self.original, config)
-        if self.released is None or self.control is None:
+        if self.control is None:
+            source = SampleSource(self.original, config)
             records = read_attacked(policy, source)
             return released_half(records, np.random.default_rng(seed), by_arrival=self.by_arrival)
-        windows = None if self.certificates is None else certified_windows(self.certificates)
-        others = SampleSource(self.control, config)
-        inside, outside = (read_attacked(policy, one) for one in (source, others))
-        if windows is not None:
-            spread = windows.stretched(outside.batch.offsets)
+        if self.original is None or self.released is None:
+            inside, released = read_topics(policy, config)
+        else:
+            inside = read_attacked(policy, SampleSource(self.original, config))
+            windows = None if self.certificates is None else certified_windows(self.certificates)
+            released = read_released(policy, self.released, windows=windows)
+        outside = read_attacked(policy, SampleSource(self.control, config))
+        if released.windows is not None:
+            spread = released.windows.stretched(outside.batch.offsets)
             outside = replace(outside, batch=replace(outside.batch, offsets=spread))
-        return inside, outside, read_released(policy, self.released, windows=windows)
+        return inside, outside, released
 
     @property
     def in_words(self) -> str:
@@ -97,7 +115,7 @@ def attack_release(config: Path, attacked: AttackedRelease, asked: AttackRequest
 
 def _show(report: AttackReport, attacked: AttackedRelease) -> None:
     console = Console(highlight=False, markup=False)
-    what = attacked.in_words if attacked.released is None else report.source
+    what = report.source if attacked.control else attacked.in_words
     sizes = f"{report.released:,} records of {report.people:,} people; {report.controls:,} people as control"
     if report.loss is not None:
         sizes += f"; information loss {report.loss:.4f}"

@@ -18,6 +18,24 @@ from stream_anon.cli.app import (
 )
 from stream_anon.errors import SettingsError
 
+FormerInput = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC", help="A topic that the service no longer reads; may be given more than once."),
+]
+DigestKeys = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE", help="A key of digests, besides output.digest_key_file; may be given more than once."
+    ),
+]
+PublicKeys = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Public keys, PEM: whatever none of them signed is a violation; may be given more than once.",
+    ),
+]
+
 
 @app.command("audit", rich_help_panel="Prove")
 def audit_release(
@@ -41,25 +59,9 @@ def audit_release(
         ),
     ] = None,
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Only the window with this batch id.")] = None,
-    former_input: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TOPIC", help="A topic that the service no longer reads; may be given more than once."
-        ),
-    ] = None,
-    digest_key: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="A key of digests, besides output.digest_key_file; may be given more than once."
-        ),
-    ] = None,
-    public_key: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Public keys (PEM): whatever none of them has signed is a violation; may be given more than once.",
-        ),
-    ] = None,
+    former_input: FormerInput = None,
+    digest_key: DigestKeys = None,
+    public_key: PublicKeys = None,
     k: OverriddenK = None,
     max_records: OverriddenMaxRecords = None,
     engine: OverriddenEngine = None,
@@ -123,12 +125,9 @@ def report_release(
         float | None,
         typer.Option(help="Highest acceptable risk of any person; by default that of the policy.", min=0, max=1),
     ] = None,
-    public_key: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Public keys of certificates, as for audit; may be given more than once."
-        ),
-    ] = None,
+    former_input: FormerInput = None,
+    digest_key: DigestKeys = None,
+    public_key: PublicKeys = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write it as JSON.")] = None,
     html_file: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page.")] = None,
     pdf_file: Annotated[Path | None, typer.Option("--pdf", metavar="FILE", help="Write it as a PDF.")] = None,
@@ -150,8 +149,8 @@ def report_release(
     if (output is None) is not (certificates is None):
         raise SettingsError("report", "files need both --output and --certificates")
     subject = ReportSubject(config, output, certificates, original, attacks, population, max_risk)
-    keys = tuple(public_key or ())
-    options = ReportOptions(since, until, keys, json_file, html_file, pdf_file, dpia_file, sign_key)
+    read = tuple(former_input or ()), tuple(digest_key or ()), tuple(public_key or ())
+    options = ReportOptions(since, until, *read, json_file, html_file, pdf_file, dpia_file, sign_key)
     raise typer.Exit(write_report(subject, options))
 
 
@@ -183,9 +182,13 @@ def print_public_key(
 def attack_own_release(
     config: Config,
     original: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Original records, CSV, JSON Lines or Parquet; - for standard input."),
-    ],
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Original records, CSV, JSON Lines or Parquet; - for standard input. Without it the output "
+            "topic is attacked, and these are the records of the input topics.",
+        ),
+    ] = None,
     released: Annotated[
         Path | None,
         typer.Option(
@@ -196,7 +199,7 @@ def attack_own_release(
     control: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="With --released: original records of people who are not in the release."
+            metavar="FILE", help="With --released or topics: original records of people who are not in the release."
         ),
     ] = None,
     certificates: Annotated[

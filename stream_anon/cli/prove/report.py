@@ -19,11 +19,12 @@ from stream_anon.cli.figures import print_figures, print_remarks
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.operations.audit.auditing import Wanted, moment_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
-from stream_anon.operations.report.report_document import Findings, document_of
+from stream_anon.operations.report.figures.risks import AttackerRisk, in_words, risk_in_percent
+from stream_anon.operations.report.findings import Findings
+from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_page import assessment, report_page, report_pdf, require_pdf
 from stream_anon.operations.report.reporting import ReportSubject, report
-from stream_anon.operations.report.risks import AttackerRisk, in_words, risk_in_percent
-from stream_anon.operations.report.signed_files import signer_of, write_signed
+from stream_anon.operations.report.signed_files import SUFFIX, signer_of, write_signed
 from stream_anon.rounding import in_percent
 from stream_anon.settings.certificates.signing import signing_key_in
 
@@ -36,6 +37,8 @@ class ReportOptions:
 
     since: str | None = None
     until: str | None = None
+    former: tuple[str, ...] = ()
+    keys: tuple[Path, ...] = ()
     public_keys: tuple[Path, ...] = ()
     json_file: Path | None = None
     html_file: Path | None = None
@@ -58,11 +61,18 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
     until = inf if options.until is None else moment_of("--to", options.until, now)
     if since >= until:
         raise SettingsError("--to", "must be after --from")
+    _check_written(subject, options)
     if options.pdf_file is not None:
         require_pdf()
     key = signing_key_in(options.sign_key)
     with counting_on("records and certificates read") as progress:
-        wanted = Wanted(AuditScope(since, until=until), public_keys=options.public_keys, progress=progress)
+        wanted = Wanted(
+            AuditScope(since, until=until),
+            frozenset(options.former),
+            keys=options.keys,
+            public_keys=options.public_keys,
+            progress=progress,
+        )
         found = report(subject, wanted, clock)
     document = document_of(found)
     written = list(_written(document, options))
@@ -70,6 +80,33 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
         write_signed(path, content, None if key is None else key.sign)
     _show(found, Console(highlight=False, markup=False), [path for path, _ in written])
     return 0 if found.holds else 1
+
+
+def _check_written(subject: ReportSubject, options: ReportOptions) -> None:
+    """Raise SettingsError if a file would be written twice, nowhere, or over what is read, or a key signs none."""
+    original = None if subject.original is None else Path(subject.original)
+    files = (subject.output, subject.certificates, original, subject.attacks, subject.population, options.sign_key)
+    read = (subject.config, *options.keys, *options.public_keys, *filter(None, files))
+    taken = {path.resolve() for path in read}
+    written = {
+        "--json": options.json_file,
+        "--dpia": options.dpia_file,
+        "--html": options.html_file,
+        "--pdf": options.pdf_file,
+    }
+    if options.sign_key is not None and not any(written.values()):
+        raise SettingsError("--sign-key", f"signs what is written: give one of {', '.join(written)}")
+    for option, path in written.items():
+        if path is None:
+            continue
+        if not path.resolve().parent.is_dir():
+            raise SettingsError(option, f"{path.parent}: is no folder")
+        for each in (path, path.with_name(path.name + SUFFIX)):
+            if each.resolve() in taken:
+                raise SettingsError(
+                    option, f"{each}: would be written over what the report reads or writes besides"
+                )
+            taken.add(each.resolve())
 
 
 def verify_file(path: Path, public_keys: Sequence[Path]) -> int:
@@ -114,15 +151,17 @@ def _show(found: Findings, console: Console, written: Sequence[Path]) -> None:
     count = sum(verdict.kinds.values())
     told = [
         "no violation found" if verdict.clean else f"{count:,} violations: stream-anon audit lists them",
-        *([f"somebody's risk is above {in_words(found.threshold)}"] if found.too_high else []),
+        *([f"a risk is above {in_words(found.threshold)}"] if found.too_high else []),
+        *found.cautions,
         *(f"written: {path}" for path in written),
     ]
     print_remarks(console, told, end="")
 
 
 def _risks(found: Findings) -> Iterator[tuple[str, AttackerRisk]]:
-    for when, sizes in (("before", found.before), ("after", found.evidence.sizes)):
-        yield from ((when, one) for one in ([] if sizes is None else sizes.risks()))
+    before = [] if found.before is None else found.before.risks()
+    for when, risks in (("before", before), ("after", found.evidence.risks())):
+        yield from ((when, one) for one in risks)
 
 
 def _cells(one: AttackerRisk, bound: float | None) -> list[str]:

@@ -14,8 +14,8 @@ from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.attack.attack_report import AttackReport
-from stream_anon.operations.report.residual_risks import residual_risks
-from stream_anon.operations.report.risks import in_words, risk_in_percent
+from stream_anon.operations.report.figures.risks import in_words, risk_in_percent
+from stream_anon.operations.report.limits.residual_risks import residual_risks
 
 WIDTH = 100
 _MOST_ROWS = 14

@@ -73,8 +73,9 @@ class CompletingCloser(RecodingCloser):
         key = draws.integers(1, 2**62, 2)
         shown = payload_keys(window.payload, len(self._policy.passed), key)
         classes = ShortClasses(columns, released, short, generalized.low, generalized.high, shown)
-        chosen = classes.chosen(self._k, self._least, self._most, draws)
-        made = classes.drawn(chosen, self._k, draws)
+        which, what = draws.spawn(2)  # both apart from how much was drawn before, which another policy changes
+        chosen = classes.chosen(self._k, self._least, self._most, which)
+        made = classes.drawn(chosen, self._k, what)
         clusters = np.where(np.isin(short, list(chosen)), all_clusters, clusters).astype(np.int32)
         codes, payload = columns.codes[:, made.like], taken(window.payload, made.donors)
         whole = with_counterfeits(

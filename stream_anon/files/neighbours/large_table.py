@@ -80,13 +80,16 @@ def needs_one_window(policy: Policy, *, keyed: bool) -> str:
     """Return what a policy asks that windows of neighbours cannot keep; empty if there is nothing.
 
     Frequencies are compared with those of a window, and neighbours are more alike than a table. A shield's group,
-    the people of a tuple and the digest of a class may have rows of several windows. What fixed levels publish
-    alike should not be cut. Where windows end depends on the free memory, so that a key would not give the same
-    release again.
+    the people of a tuple and the digest of a class may have rows of several windows. A family of which a window
+    lacks a value would be suppressed there, which tells the value of its people. What fixed levels publish alike
+    should not be cut. Where windows end depends on the free memory, so that a key would not give the same release
+    again.
     """
     criteria = Criteria.of(policy)
     if any(asked.asks for asked in criteria.asked) or any(attribute.many for attribute in policy.diverse):
         return "criteria of frequencies and lists of sensitive values"
+    if criteria.keep_whole:
+        return "families whose values are published"
     if policy.shields:
         return "shields"
     if policy.presence is not None:

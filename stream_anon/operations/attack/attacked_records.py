@@ -49,6 +49,14 @@ class AttackedRecords:
         return replace(table_of(self.policy, self.batch, self.source), values=self.values)
 
 
+def in_order_of_appearance(people: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers from 0 on, int64[n], alike for equal ones, in the order in which these first occur."""
+    _, first, number = np.unique(people, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[number]
+
+
 def hidden_in_families(policy: Policy) -> tuple[Sensitive, ...]:
     """Return the sensitive attributes of which a release shows the family, not the value."""
     return tuple(

@@ -20,7 +20,11 @@ from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.operations.attack.attack_report import AttackReport, TimedFinding
-from stream_anon.operations.attack.attacked_records import AttackedRecords, hidden_in_families
+from stream_anon.operations.attack.attacked_records import (
+    AttackedRecords,
+    hidden_in_families,
+    in_order_of_appearance,
+)
 from stream_anon.operations.attack.rerunning import Rerun
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.ports import Clock
@@ -183,5 +187,6 @@ def _numbered(values: Sequence[object], numbers: dict[object, int]) -> NDArray[n
 
 
 def _people(table: OriginalTable) -> NDArray[np.int64]:
+    """Return a number for each record's person, by who comes first: hashes of persons differ from run to run."""
     people = table.population.people
-    return np.arange(table.population.rows) if people is None else people
+    return np.arange(table.population.rows) if people is None else in_order_of_appearance(people)

@@ -12,7 +12,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.operations.attack.attacked_records import AttackedRecords
+from stream_anon.operations.attack.attacked_records import AttackedRecords, in_order_of_appearance
 from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
 from stream_anon.operations.studied_records import Released
 from stream_anon.privacy.certificate import read_part
@@ -38,10 +38,11 @@ def released_half(
         If such a policy is for a service alone, or needs a key of draws.
     """
     policy = records.policy
-    people, number = np.unique(records.batch.individuals, return_inverse=True)
-    if len(people) < 2 * (policy.k or 1):
+    number = in_order_of_appearance(records.batch.individuals)
+    people = int(number.max(initial=-1)) + 1
+    if people < 2 * (policy.k or 1):
         raise InputError(f"{records.source}: has too few people for a trial with half of them")
-    chosen = (draws.permutation(len(people)) < len(people) // 2)[number]
+    chosen = (draws.permutation(people) < people // 2)[number]
     inside, outside = (records.take(np.flatnonzero(half)) for half in (chosen, ~chosen))
     return inside, outside, _released(policy, inside.batch, records.source, by_arrival=by_arrival)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.attacks.attack_result import AttackResult
-from stream_anon.attacks.replaying import PublishedWindow, ReplayCase, Tuple
+from stream_anon.attacks.replaying import ReplayCase, Tuple, WindowOfReplay
 from stream_anon.engine.engine import Engine
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
@@ -45,7 +45,7 @@ class Rerun:
 
     def window(self, most: int, draws: np.random.Generator) -> CodedBatch:
         """Return records of some people in a random order, as many as a window may hold or fewer."""
-        firsts = np.unique(self.records.individuals, return_index=True)[1]
+        firsts = np.sort(np.unique(self.records.individuals, return_index=True)[1])
         chosen = draws.permutation(firsts)[: min(most, self.policy.window.max_records)]
         return _in_order(self.records.take(chosen))
 
@@ -58,7 +58,7 @@ class Rerun:
         (certified,) = [*anonymization.add(window), *anonymization.close()]
         return certified.release
 
-    def published(self, window: CodedBatch) -> PublishedWindow:
+    def published(self, window: CodedBatch) -> WindowOfReplay:
         """Return the classes that are published of a window."""
         release = self.released(window)
         boxes = boxes_of_classes(self.policy.quasi_identifiers, release.classes)
@@ -69,7 +69,7 @@ class Rerun:
             for number, bounds in enumerate(columns)
         ]
         of_row = (names[number] if number >= 0 else () for number in release.class_of_row.tolist())
-        return PublishedWindow(Counter(names), tuple(of_row))
+        return WindowOfReplay(Counter(names), tuple(of_row))
 
     def replays(self, place: int, count: int, victims: int, draws: np.random.Generator) -> AttackResult | None:
         """Count how often replays name somebody's value of a quasi-identifier, if all else of a window is known.
@@ -94,7 +94,7 @@ class Rerun:
         window = self.window(REPLAYED, draws)
         seen = self.published(window)
 
-        def replay(codes: NDArray[np.int32], _: int) -> PublishedWindow:
+        def replay(codes: NDArray[np.int32], _: int) -> WindowOfReplay:
             return self.published(replace(window, codes=codes))
 
         cases: list[ReplayCase[int]] = []

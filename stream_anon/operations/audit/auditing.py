@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
+from stream_anon.adapters.kafka.reading.topic_reader import committed_records
 from stream_anon.adapters.logs import open_log, quiet_libraries
 from stream_anon.audit.audit import Audit, Observer, TopicTest, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans
@@ -26,8 +26,8 @@ from stream_anon.formats.tables.format_names import Format, as_written, released
 from stream_anon.formats.tables.opening import open_records
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PopulationCounts
-from stream_anon.operations.audit.output_records import OutputDecoder
+from stream_anon.operations.audit.audit_settings import AuditSettings
+from stream_anon.operations.audit.output_records import OutputDecoder, batch_of, header_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
@@ -39,9 +39,7 @@ from stream_anon.privacy.signing.public_keys import PublicKeys
 from stream_anon.secret_files import read_key
 from stream_anon.service.wiring.clients import connection_of, formats_of
 from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.loading import kafka_of, load_settings
-from stream_anon.settings.model import Settings
-from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.loading import kafka_of
 
 LEAD = 7_200.0 + SLACK
 """Seconds before `--since` from which topics are read: a policy document goes out every hour."""
@@ -72,8 +70,6 @@ class Wanted:
         Called with how many records and certificate parts were read further.
     observer
         Told of each window that is judged.
-    population
-        How many people have which quasi-identifiers, where the policy names no such file. It is no criterion.
     """
 
     stretch: AuditScope = field(default_factory=AuditScope)
@@ -83,7 +79,6 @@ class Wanted:
     public_keys: Sequence[Path] = ()
     progress: Callable[[int], None] = lambda _: None
     observer: Observer | None = None
-    population: PopulationCounts | None = None
 
     def digest_keys(self) -> list[DigestKey]:
         """Return the further keys. Raise SettingsError if a file holds none."""
@@ -132,26 +127,31 @@ class AuditReport:
 def moment_of(option: str, text: str, now: float) -> float:
     """Return the seconds since the epoch that an option names: a time, a day, or how long ago (90m, 36h, 7d)."""
     ago = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
-    if ago:
-        return now - int(ago[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[ago[2]]
     try:
+        if ago:
+            length = dt.timedelta(seconds=int(ago[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[ago[2]])
+            return (dt.datetime.fromtimestamp(now, dt.UTC) - length).timestamp()
         time = dt.datetime.fromisoformat(text)
-    except ValueError:
+        return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).astimezone(dt.UTC).timestamp()
+    except (ValueError, OverflowError):  # the latter of a day before the first year, or after the last one
         raise SettingsError(
             option, "must be a time such as 2024-05-13T08:30:00Z, a day, or how long ago: 90m, 36h, 7d"
         ) from None
-    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
 
 
 def audit_files(
-    policy_path: Path, output: Path, certificates: Path, wanted: Wanted | None = None, clock: Clock | None = None
+    config: Path | AuditSettings,
+    output: Path,
+    certificates: Path,
+    wanted: Wanted | None = None,
+    clock: Clock | None = None,
 ) -> AuditReport:
     """Audit released records in a CSV, JSON Lines or Parquet file, one window in memory at a time.
 
     Parameters
     ----------
-    policy_path
-        Settings file of the policy.
+    config
+        Settings file of the policy, or what was read of it.
     output
         Released records; CSV or Parquet if its name ends so, else JSON Lines.
     certificates
@@ -164,9 +164,8 @@ def audit_files(
     """
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
-    settings = load_settings(policy_path, wanted.overrides)
-    policy, absent = _policy_of(settings, policy_path, wanted)
-    policy = as_written(policy, released_format(output))
+    given = _read_settings(config, wanted)
+    policy = as_written(given.policy, released_format(output))
     with ExitStack() as stack:
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
         parts = _counted(bare_lines(proof, certificates), wanted)
@@ -176,17 +175,19 @@ def audit_files(
             parts,
             _counted(rows, wanted),
             series,
-            reads=wanted.reads(settings.kafka),
+            reads=wanted.reads(given.settings.kafka),
             stretch=wanted.stretch,
             digests=DigestMeans(wanted.digest_keys(), KeptLines(stack.enter_context(TemporaryLines()))),
             public_keys=wanted.signers(),
             observer=wanted.observer,
         )
-    return _report(verdict, str(output), policy_path, policy, wanted, (begun, clock.wall()), absent)
+    return _report(verdict, str(output), replace(given, policy=policy), wanted, (begun, clock.wall()))
 
 
-def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None = None) -> AuditReport:
-    """Audit the output topic of a settings file with its certificates, read to their ends.
+def audit_topic(
+    config: Path | AuditSettings, wanted: Wanted | None = None, clock: Clock | None = None
+) -> AuditReport:
+    """Audit the output topic of a settings file, or of what was read of it, with its certificates to their ends.
 
     Where the service still writes, it reads on until all that was begun is there.
 
@@ -199,20 +200,15 @@ def audit_topic(config: Path, wanted: Wanted | None = None, clock: Clock | None 
     """
     wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
-    settings = load_settings(config, wanted.overrides)
-    kafka, (policy, absent) = kafka_of(settings), _policy_of(settings, config, wanted)
+    given = _read_settings(config, wanted)
+    kafka = kafka_of(given.settings)
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
-        verdict = asyncio.run(audit_committed(kafka, policy, wanted))
-    return _report(verdict, kafka.output, config, policy, wanted, (begun, clock.wall()), absent)
+        verdict = asyncio.run(audit_committed(kafka, given.policy, wanted))
+    return _report(verdict, kafka.output, given, wanted, (begun, clock.wall()))
 
 
-def _policy_of(settings: Settings, place: Path, wanted: Wanted) -> tuple[Policy, Path | None]:
-    """Return the policy of a settings file, and the file of the key of digests if the auditor does not have it."""
-    named = settings.output.digest_key_file
-    file = None if named is None else place.parent / named
-    absent = None if file is None or file.exists() else file
-    policy = build_policy(settings, place, with_secrets=absent is None)
-    return (policy if policy.population is not None else replace(policy, population=wanted.population)), absent
+def _read_settings(config: Path | AuditSettings, wanted: Wanted) -> AuditSettings:
+    return config if isinstance(config, AuditSettings) else AuditSettings.load(config, wanted.overrides)
 
 
 async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:
@@ -254,27 +250,21 @@ async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
         for record in records:
             starts.see(record)
             if record.topic == kafka.certificates:
-                signature = _header(record, SIGNATURE)
-                audit.add_part(record.value, _batch(record) or "", signature, record.partition, record.time)
+                signature = header_of(record, SIGNATURE)
+                audit.add_part(record.value, batch_of(record) or "", signature, record.partition, record.time)
             else:
                 bare = not record.keyed and len(record.headers) == 1
-                audit.add_record(_batch(record), decoder.decode(record.value), record.time, bare=bare)
+                audit.add_record(batch_of(record), decoder.decode(record.value), record.time, bare=bare)
     return audit.finish(horizon())
 
 
 def _report(
-    verdict: Verdict,
-    subject: str,
-    settings: Path,
-    policy: Policy,
-    wanted: Wanted,
-    times: tuple[float, float],
-    absent_key: Path | None,
+    verdict: Verdict, subject: str, given: AuditSettings, wanted: Wanted, times: tuple[float, float]
 ) -> AuditReport:
     if wanted.stretch.batch is not None and not verdict.counts.windows and verdict.clean:
         raise InputError(f"{subject}: no certificate is of the batch that --batch names")
-    promises = PolicyDocument.of(policy).promises
-    return AuditReport(verdict, subject, settings, policy, promises, wanted, *times, absent_key)
+    promises = PolicyDocument.of(given.policy).promises
+    return AuditReport(verdict, subject, given.path, given.policy, promises, wanted, *times, given.absent_key)
 
 
 def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
@@ -283,14 +273,3 @@ def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
         if not number % _TOLD_EVERY:
             wanted.progress(_TOLD_EVERY)
         yield item
-
-
-def _batch(record: CommittedRecord) -> str | None:
-    """Return the header that names the window; None where it is absent, empty of a value, or stands twice."""
-    value = _header(record, "batch")
-    return None if value is None else value.decode("ascii", "replace")
-
-
-def _header(record: CommittedRecord, wanted: str) -> bytes | None:
-    values = [value for name, value in record.headers if name == wanted]
-    return values[0] if len(values) == 1 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord
 from stream_anon.audit.formats.decoding import WriterSchema, by_schemas, schema_named
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.released_records import Decoded
@@ -46,3 +47,15 @@ class OutputDecoder:
     def decode(self, value: bytes | None) -> Decoded:
         """Return what a record says; None if it is none."""
         return self._decode(value)
+
+
+def batch_of(record: CommittedRecord) -> str | None:
+    """Return the header that names the window; None where it is absent, empty of a value, or stands twice."""
+    value = header_of(record, "batch")
+    return None if value is None else value.decode("ascii", "replace")
+
+
+def header_of(record: CommittedRecord, wanted: str) -> bytes | None:
+    """Return the value of a header; None where it is absent, empty of a value, or stands twice."""
+    values = [value for name, value in record.headers if name == wanted]
+    return values[0] if len(values) == 1 else None

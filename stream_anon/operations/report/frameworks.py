@@ -6,7 +6,8 @@ framework asks of a particular release must be read there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 from stream_anon.microdata.output.statement import Statement
 
@@ -39,13 +40,25 @@ class Heading:
         Those of the report that answer it, by name; none if only a person can.
     left
         What the report cannot answer; empty if nothing.
+    needs
+        What else it answers only with, by a name of `_ABSENT`.
     """
 
     framework: str
     text: str
     sections: tuple[str, ...]
     left: str = ""
+    needs: tuple[str, ...] = ()
 
+
+_ABSENT = {
+    "release": "Nothing is stated under release in the settings.",
+    "attacks": "No attack was made for this report.",
+    "before": "The risk before: no sample of the input was given.",
+    "sensitive": "No criterion was asked of a sensitive field.",
+    "classes": "Nothing was released in this period.",
+}
+"""What is said of a section, or of a part of one, that not every report has."""
 
 _WP216 = "WP216 (Article 29 Working Party, Opinion 05/2014)"
 _ISO = "ISO/IEC 27559:2022"
@@ -90,9 +103,22 @@ HEADINGS = (
     Heading(_HIPAA, "The expert's knowledge and experience", (), "Who the expert is, and until when it holds."),
     Heading(_EMA, "Methodology", ("policy",), "Why it was chosen."),
     Heading(_EMA, "Identification of data variables", ("fields",)),
-    Heading(_EMA, "Risk assessment: initial, threshold, residual", ("risks", "attacks")),
+    Heading(_EMA, "Risk assessment: initial, threshold, residual", ("risks", "attacks"), needs=("before",)),
     Heading(_EMA, "Data utility", ("loss",), "Whether what is left serves the purpose."),
 )
+
+
+def headings(told: Collection[str]) -> Iterator[Heading]:
+    """Yield the headings as a report answers them that has what is named of `release`, `attacks` and so on.
+
+    A section with nothing in it answers nothing: it is left out, and what it lacks is said.
+    """
+    absent = {name: text for name, text in _ABSENT.items() if name not in told}
+    for heading in HEADINGS:
+        lacks = [text for name, text in absent.items() if name in (*heading.sections, *heading.needs)]
+        sections = tuple(name for name in heading.sections if name not in absent)
+        left = " ".join(([heading.left] if heading.left else []) + lacks)
+        yield replace(heading, sections=sections, left=left)
 
 
 OF_RELEASE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf, isinf
 from typing import Any
 
@@ -13,54 +13,16 @@ from msgspec import to_builtins
 from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.audit_report import as_json, iso
-from stream_anon.operations.audit.auditing import AuditReport
-from stream_anon.operations.report.evidence import Evidence, Use
-from stream_anon.operations.report.frameworks import HEADINGS, questions
-from stream_anon.operations.report.residual_risks import residual_risks
-from stream_anon.operations.report.risks import ClassSizes
+from stream_anon.operations.report.figures.evidence import Evidence, Use
+from stream_anon.operations.report.figures.release_spread import ReleasesFound
+from stream_anon.operations.report.findings import Findings
+from stream_anon.operations.report.frameworks import Heading, headings, questions
+from stream_anon.operations.report.limits.residual_risks import residual_risks
 from stream_anon.privacy.promises import asked_of
 from stream_anon.version import SOFTWARE
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Findings:
-    """All that a report is made of.
-
-    Parameters
-    ----------
-    audit
-        Of the period.
-    evidence
-        What the certificates of the period say.
-    threshold
-        The risk that nobody may exceed, 0 to 1; None where nothing is asked of classes.
-    before
-        People by their exact quasi-identifiers in a sample of the input; None without one.
-    sample
-        Its name; empty without one.
-    attacks
-        What `stream-anon attack --json` printed; None without it.
-    """
-
-    audit: AuditReport
-    evidence: Evidence
-    threshold: float | None
-    before: ClassSizes | None = None
-    sample: str = ""
-    attacks: Mapping[str, Any] | None = None
-
-    @property
-    def too_high(self) -> bool:
-        """Return whether somebody's risk is above the threshold."""
-        smallest = self.evidence.sizes.smallest
-        return self.threshold is not None and smallest is not None and 1 / smallest > self.threshold
-
-    @property
-    def holds(self) -> bool:
-        """Return whether the audit found nothing wrong, and nobody's risk is above the threshold."""
-        return self.audit.verdict.clean and not self.too_high
+_FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
 def document_of(found: Findings) -> dict[str, Any]:
@@ -78,16 +40,19 @@ def document_of(found: Findings) -> dict[str, Any]:
             "last": evidence.last or None,
         },
         "holds": found.holds,
+        "cautions": found.cautions,
         "release": policy.release.told,
         "policy": _promise(policy, found),
-        "fields": [_field(policy, place) for place in range(len(policy.attributes))],
+        "fields": _fields(policy, evidence),
         "records": _records(evidence),
-        "classes": _classes(evidence.sizes),
+        "classes": _classes(evidence),
         "risks": {
             "threshold": found.threshold,
             "holds": not found.too_high,
-            "after": [asdict(risk) for risk in evidence.sizes.risks()],
+            "after": [asdict(risk) for risk in evidence.risks()],
             "sample": found.sample or None,
+            "sample_people": None if found.before is None else found.before.people,
+            "sample_left_out": found.left_out,
             "before": None if found.before is None else [asdict(risk) for risk in found.before.risks()],
         },
         "sensitive": [_sensitive(policy, evidence, own) for own in policy.attributes if isinstance(own, Sensitive)],
@@ -95,20 +60,23 @@ def document_of(found: Findings) -> dict[str, Any]:
             {
                 "attributes": list(shield.attributes),
                 "asked": shield.k,
-                "achieved": _shield(evidence, shield.attributes),
+                "achieved": evidence.shields.get(tuple(shield.attributes)),
+                "windows": evidence.stating["shield", *shield.attributes],
             }
             for shield in policy.shields
         ],
         "presence": None
         if policy.presence is None
-        else {"asked": policy.presence.most, "achieved": evidence.presence, "people": policy.presence.people},
+        else {"asked": policy.presence.most, "achieved": evidence.presence, "people": policy.presence.people}
+        | {"windows": evidence.stating["presence",]},
         "returning": None
         if policy.returning is None
         else {
             **to_builtins(asked_of(policy).returning),
             "suppressed": evidence.records.suppressed["returning"],
+            "releases": None if found.releases is None else _releases(found.releases),
         },
-        "loss": _loss(evidence),
+        "loss": loss_of(evidence),
         "delay": {
             "asked_seconds": policy.window.max_delay,
             "mean_seconds": evidence.mean_open_seconds,
@@ -122,8 +90,45 @@ def document_of(found: Findings) -> dict[str, Any]:
         "audit": as_json(found.audit),
         "attacks": None if found.attacks is None else dict(found.attacks),
         "limits": [asdict(risk) for risk in residual_risks(policy, evidence)],
-        "frameworks": [asdict(heading) | {"sections": list(heading.sections)} for heading in HEADINGS],
+        "frameworks": [_heading(heading) for heading in headings(_told(found))],
         "questions": [asdict(question) for question in questions(policy.release)],
+    }
+
+
+def _releases(found: ReleasesFound) -> dict[str, Any]:
+    return {
+        "periods": [
+            {
+                "from": _moment(one.begins),
+                "to": _moment(one.ends),
+                "keys": one.keys,
+                "people": [{"releases": times, "people": people} for times, people in one.people.items()],
+            }
+            for one in found.periods
+        ],
+        "unread": found.unread or None,
+    }
+
+
+def _told(found: Findings) -> set[str]:
+    """Return what a report has that not every report has, by the names that `headings` asks for."""
+    policy, evidence = found.audit.policy, found.evidence
+    told = {
+        "release": policy.release.told,
+        "attacks": found.attacks,
+        "before": found.before,
+        "sensitive": policy.diversity or evidence.spreads or evidence.distinct,
+        "classes": evidence.releasing,
+    }
+    return {name for name, there in told.items() if there}
+
+
+def _heading(heading: Heading) -> dict[str, Any]:
+    return {
+        "framework": heading.framework,
+        "text": heading.text,
+        "sections": list(heading.sections),
+        "left": heading.left,
     }
 
 
@@ -139,12 +144,26 @@ def _promise(policy: Policy, found: Findings) -> dict[str, Any]:
     }
 
 
-def _field(policy: Policy, place: int) -> dict[str, Any]:
-    own = policy.attributes[place]
+def _fields(policy: Policy, evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the fields of a policy, and what other policies of the period did to them or to further ones."""
+    found = {own.name: _field(policy, own.name) for own in policy.attributes}
+    for other in evidence.in_force.known.values():
+        for own in other.attributes:
+            was = _field(other, own.name)
+            now = found.setdefault(own.name, was | {"technique": "not in the settings"})
+            told = f"{was['role']}: {was['technique']}"
+            if told != f"{now['role']}: {now['technique']}" and told not in now["formerly"]:
+                now["formerly"].append(told)
+    return list(found.values())
+
+
+def _field(policy: Policy, name: str) -> dict[str, Any]:
+    own = policy.attribute(name)
     return {
         "name": own.name,
         "role": own.role,
         "technique": _technique(policy, own.name),
+        "formerly": [],
         "published": own.published,
         "rare_values_accepted": isinstance(own, PassThrough) and own.accept_linkable,
     }
@@ -171,7 +190,7 @@ def _records(evidence: Evidence) -> dict[str, Any]:
     told, whole = evidence.records, evidence.timeline.whole
     return {
         "windows": evidence.windows,
-        "windows_without_release": evidence.empty,
+        "windows_without_release": evidence.windows - evidence.releasing,
         "windows_above_max_suppressed": evidence.above_most,
         "in": told.taken_in,
         "released": told.released,
@@ -187,8 +206,11 @@ def _records(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _classes(sizes: ClassSizes) -> dict[str, Any]:
+def _classes(evidence: Evidence) -> dict[str, Any]:
+    sizes = evidence.sizes
     return {
+        "windows": evidence.releasing,
+        "windows_counting_records": evidence.in_force.counting_records,
         "classes": sizes.classes,
         "people": sizes.people,
         "smallest": sizes.smallest,
@@ -204,21 +226,20 @@ def _sensitive(policy: Policy, evidence: Evidence, own: Sensitive) -> dict[str, 
     spread = asked.sensitive.get(own.name)
     return {
         "attribute": own.name,
-        "distinct_l": {"asked": asked.distinct_l.get(own.name), "achieved": evidence.distinct.get(own.name)},
+        "distinct_l": {"asked": asked.distinct_l.get(own.name), "achieved": evidence.distinct.get(own.name)}
+        | {"windows": evidence.stating["distinct_l", own.name]},
         "spread": {
             "asked": {} if spread is None else to_builtins(spread),
-            "achieved": dict(evidence.spreads.get(own.name, {})),
+            "achieved": (reached := dict(evidence.spreads.get(own.name, {}))),
+            "windows": {figure: evidence.stating["spread", own.name, figure] for figure in reached},
         },
         "families": len(own.families),
         "least_family": own.least_family if own.families else None,
     }
 
 
-def _shield(evidence: Evidence, names: tuple[str, ...]) -> int | None:
-    return evidence.shields.get(tuple(names))
-
-
-def _loss(evidence: Evidence) -> dict[str, Any]:
+def loss_of(evidence: Evidence) -> dict[str, Any]:
+    """Return the information loss: of all, by field, and over time."""
     timeline = evidence.timeline
     return {
         "gcp": timeline.whole.gcp,
@@ -226,7 +247,7 @@ def _loss(evidence: Evidence) -> dict[str, Any]:
         "stretch_seconds": timeline.width,
         "over_time": [
             {
-                "from": dt.datetime.fromtimestamp(start, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "from": _moment(start),
                 "windows": stretch.windows,
                 "records": stretch.judged,
                 "suppressed": stretch.suppressed,
@@ -236,6 +257,12 @@ def _loss(evidence: Evidence) -> dict[str, Any]:
             for start, stretch in timeline
         ],
     }
+
+
+def _moment(seconds: float) -> str:
+    """Return the start of a stretch. Where it begins before the first year, the first window of it does not."""
+    moment = dt.datetime.fromtimestamp(int(max(seconds, _FIRST.timestamp())), dt.UTC)
+    return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
 def _uses(used: Mapping[str, Use]) -> list[dict[str, Any]]:

@@ -46,7 +46,10 @@ def signer_of(path: Path, keys: PublicKeys) -> str:
         raise InputError(f"{path}: it or its signature cannot be read: {error.strerror}") from None
     if len(content) > MOST_SIGNED:
         raise InputError(f"{path}: is larger than 1 GiB")
-    signature = read_signature(told.strip())
+    try:
+        signature = read_signature(told.strip())
+    except CertificateError as error:
+        raise CertificateError(f"{path.name + SUFFIX}: {error}") from None
     if signature.key not in keys:
         raise CertificateError(f"{path}: is signed by a key that was not given")
     if not keys.holds(content, signature):

@@ -66,7 +66,7 @@ async def test_a_right_topic_passes_and_a_wrong_one_is_accused(stage: Stage) -> 
     assert f"{stage.output}/0" in text
 
 
-async def _remove_starts(stage: Stage, topic: str, last: Callable[[int], int]) -> int:
+async def remove_starts(stage: Stage, topic: str, last: Callable[[int], int]) -> int:
     """Delete the start of each partition, as retention does; return how many offsets are gone.
 
     `last` gives the number of last offsets that remain, from a partition's end.
@@ -121,7 +121,7 @@ async def test_windows_of_two_policies_are_sound_and_what_retention_removed_is_t
         (f"{stage.output}.certificates", lambda end: 2, "uncertified"),
     )
     for topic, last, told_as in removals:
-        assert await _remove_starts(stage, topic, last)
+        assert await remove_starts(stage, topic, last)
         code, text = await _audit(config, "--json")
         report = json.loads(text)
         assert code == 0, report["violations"][:5]

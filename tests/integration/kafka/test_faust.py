@@ -13,6 +13,7 @@ from aiokafka import AIOKafkaProducer
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.service import (
+    CITIES,
     PARTITIONS,
     Stage,
     WorkerProcess,
@@ -100,6 +101,29 @@ async def test_app_publishes_families_and_rejects_a_value_in_none(stage: Stage) 
     assert shown == {serial: label_of[records[serial]["illness"]] for serial in shown}
     code, text = await command("audit", config)
     assert code == 0, text
+
+
+async def test_apps_and_workers_that_take_over_from_each_other_count_who_was_released(stage: Stage) -> None:
+    (stage.folder / "returns.key").write_bytes(b"a secret of sixteen bytes or more")
+    people, most = 40, 2
+    bound = {"returning": {"most": most, "period": "300d", "key_file": "returns.key"}}
+    config = stage.config(privacy=bound, window={"max_delay": "500ms"})
+    # Apps and workers speak other protocols of the group: the one must have left before the other comes.
+    for number, host in enumerate((FaustProcess, FaustProcess, WorkerProcess, FaustProcess)):
+        with host(config) as worker:
+            await worker.wait_for("assigned", within=90)
+            async with AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all") as producer:
+                for who in range(people):
+                    record = {"person": who, "age": who, "city": CITIES[who % 4], "serial": people * number + who}
+                    await producer.send(stage.name, json.dumps(record).encode(), partition=who % PARTITIONS)
+            published = await wait_until_accounted(stage, people * (number + 1))
+            if number == 0:
+                worker.kill()
+            else:
+                worker.signal(signal.SIGTERM)
+                assert await worker.ended(25) == 0
+    windows = Counter(who for who, _ in {(one["serial"] % people, batch) for batch, one in published.records})
+    assert windows == dict.fromkeys(range(people), most)
 
 
 # Between settle and offsets, between offsets and commit, after the commit.

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.attacks.replaying import PublishedWindow, ReplayCase
+from stream_anon.attacks.replaying import ReplayCase, WindowOfReplay
 
 
-def _published(codes: NDArray[np.int32], shift: int) -> PublishedWindow:
+def _published(codes: NDArray[np.int32], shift: int) -> WindowOfReplay:
     """Return classes of two rows in order of their code; with a shift of one the first row is alone."""
     order = np.argsort(codes[0], kind="stable")
     number = (np.arange(len(order)) + shift) // 2
@@ -22,7 +22,7 @@ def _published(codes: NDArray[np.int32], shift: int) -> PublishedWindow:
     of_row = [()] * len(order)
     for row, one in zip(order.tolist(), number.tolist(), strict=True):
         of_row[row] = names[one]
-    return PublishedWindow(Counter(names.values()), tuple(of_row))
+    return WindowOfReplay(Counter(names.values()), tuple(of_row))
 
 
 CODES = np.array([[0, 10, 12, 20, 24, 30]], np.int32)
@@ -50,4 +50,4 @@ def test_of_classes_that_both_fit_the_rest_of_the_window_decides() -> None:
     one, other = _published(CODES, 0), _published(CODES, 1)
     assert one.likeness(one) == 1
     assert one.likeness(other) == 0
-    assert PublishedWindow(Counter(), ()).likeness(one) == 0
+    assert WindowOfReplay(Counter(), ()).likeness(one) == 0

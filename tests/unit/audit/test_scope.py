@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from math import inf
 from typing import Any
 
 import pytest
@@ -311,6 +312,13 @@ def test_a_chain_that_begins_behind_something_is_waited_for_unless_certificates_
     assert not audit.at_rest()
     assert audit.at_rest(Horizon(NEVER, _after(0)))
     assert kinds(audit.finish()) == {Kind.UNKNOWN_PREVIOUS}
+
+
+@pytest.mark.parametrize("oldest", [-inf, 1e9, inf])
+def test_a_verdict_tells_from_when_on_certificates_are_there(oldest: float) -> None:
+    """A report of a period whose start the topic has lost is not of this period."""
+    assert Audit(POLICY).finish(Horizon.of(-inf, oldest)).begins == oldest
+    assert Audit(POLICY).finish().begins == -inf
 
 
 def test_a_gap_is_waited_for_unless_the_window_before_it_closed_up_to_the_horizon() -> None:

@@ -25,6 +25,7 @@ def test_people_are_counted_as_by_a_counter(steps: list[tuple[bool, set[int]]]) 
         expected.update(dict.fromkeys(people, 1 if added else -1))
         everybody = sorted(expected)
         assert counts.of(np.array(everybody, np.int64)).tolist() == [expected[person] for person in everybody]
+        assert counts.spread() == Counter(times for times in expected.values() if times)
     assert not counts.of(np.array([2**62 + 1], np.int64)).any()
 
 

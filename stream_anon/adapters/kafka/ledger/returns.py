@@ -8,7 +8,7 @@ compacted: entries are deleted once their period is over.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from aiokafka import ConsumerRecord
 
@@ -17,7 +17,7 @@ from stream_anon.adapters.kafka.reading.topic_consumer import RecordConsumer, co
 from stream_anon.errors import Cause, TopicError, UnreadableRecords
 from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.ports import Place
-from stream_anon.ports.release_history import released_in
+from stream_anon.ports.release_history import ReturnsEntry, read_entry
 
 _STALLED = 30.0  # seconds in which no further entry can be read
 
@@ -48,9 +48,35 @@ class KafkaReturns:
         if not places:
             return
         place_of, of_others = {partition: (topic, partition) for topic, partition in places}, 0
+
+        async def give(partition: int, entries: Sequence[ReturnsEntry]) -> None:
+            nonlocal of_others
+            own = [released for key, released in entries if key == self._key]
+            of_others += len(entries) - len(own)
+            await asyncio.to_thread(take, place_of[partition], own)
+
+        await self._read(give, place_of)
+        if of_others:
+            self._passed_over(of_others)
+
+    async def read_all(self, take: Callable[[bytes, ReleasedPeople], None]) -> None:
+        """Give each entry of all partitions with the name of its key, whichever this is. Raises as `read`."""
+
+        async def give(_partition: int, entries: Sequence[ReturnsEntry]) -> None:
+            for key, released in entries:
+                take(key, released)
+
+        await self._read(give)
+
+    async def _read(
+        self,
+        give: Callable[[int, Sequence[ReturnsEntry]], Awaitable[None]],
+        partitions: Collection[int] | None = None,
+    ) -> None:
+        """Give the entries of some partitions, or of all, up to their ends."""
         async with connected_consumer(self._connection, [self._topic], "returns") as (consumer, there):
-            wanted = [place for place in there if place.partition in place_of]
-            if len(wanted) < len(place_of):
+            wanted = [place for place in there if partitions is None or place.partition in partitions]
+            if partitions is not None and len(wanted) < len(partitions):
                 raise TopicError(f"{self._topic}: has fewer partitions than the input, and must have as many")
             consumer.assign(wanted)
             reader, now = RecordConsumer(consumer, wanted), asyncio.get_running_loop().time
@@ -59,23 +85,17 @@ class KafkaReturns:
                 async with asyncio.timeout(_STALLED) as deadline:
                     while not await reader.at_the_ends(hidden=True):
                         for place, records in (await reader.poll()).items():
-                            own = list(self._released(records))
-                            of_others += len(records) - len(own)
-                            await asyncio.to_thread(take, place_of[place.partition], own)
+                            await give(place.partition, [_entry_of(record) for record in records])
                             deadline.reschedule(now() + _STALLED)
             except UnreadableRecords as error:
                 raise TopicError(f"{self._topic}: {error}", Cause.UNREADABLE) from None
             except TimeoutError:
                 text = f"{self._topic}: an open transaction on it hides who was released"
                 raise TopicError(text, Cause.OPEN_TRANSACTION) from None
-        if of_others:
-            self._passed_over(of_others)
 
-    def _released(self, records: Sequence[ConsumerRecord]) -> Iterator[ReleasedPeople]:
-        for record in records:
-            try:
-                released = released_in(record.value or b"", self._key)
-            except ValueError as error:  # it is not passed over: it may say that somebody was released
-                raise TopicError(f"{record.topic}-{record.partition}, offset {record.offset}: {error}") from None
-            if released is not None:
-                yield released
+
+def _entry_of(record: ConsumerRecord) -> ReturnsEntry:
+    try:
+        return read_entry(record.value or b"")
+    except ValueError as error:  # it is not passed over: it may say that somebody was released
+        raise TopicError(f"{record.topic}-{record.partition}, offset {record.offset}: {error}") from None

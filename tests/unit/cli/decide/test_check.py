@@ -18,7 +18,9 @@ from stream_anon.judging.sample_study import Sample, study
 from stream_anon.operations.check.checking import CheckReport
 from stream_anon.operations.starting.attribute_facts import attribute_facts
 from stream_anon.settings.loading import parse_settings
-from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.policy_file import build_policy, load_policy
+from tests.support import completed
+from tests.support.policies import write_document
 
 PERSONAL = "Zyxwvut"  # stands in values; must stand in nothing that is printed
 
@@ -73,3 +75,17 @@ def test_what_classes_would_give_away_is_printed_and_warned_of_where_it_is_a_val
     assert "note: 0.00 of 1.00 bits (0%); a value is 50% sure in the worst class, of 10 records, and 50%" in mixed
     assert "records all have one value" not in mixed
     assert "would give away" not in _said(alike, role="insensitive")
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [("5%", "10 records, half of which may be counterfeits (told"), (None, "10 individuals (told")],
+)
+def test_k_is_told_of_records_where_counterfeits_may_be_among_them(
+    tmp_path: Path, share: str | None, words: str
+) -> None:
+    policy = load_policy(write_document(tmp_path, completed.policy_with(counterfeits=share)))
+    text = io.StringIO()
+    report = CheckReport(policy, "a file", attribute_facts(policy), (), (), None, complete=True)
+    show(report, Console(file=text, highlight=False, markup=False, width=200))
+    assert f"each class: {words}" in text.getvalue()

@@ -174,7 +174,7 @@ def test_somebody_in_forty_windows_is_caught_and_families_leave_them_in_peace(
     records = _day_by_day()
     code, found = _told(tmp_path, monkeypatch, capsys, records, *options, privacy=privacy, **BY_ARRIVAL)
     told = found["intersection"]
-    assert 30 < told["attempts"] < 50
+    assert told["attempts"] == 33, "the seed says who"
     assert found["found-again"]["risk"]["value"] == 0, "whoever comes often is among k people each time"
     if families:
         assert code == 0

@@ -52,7 +52,7 @@ def test_a_report_is_written_and_signed(signed: Signed, capsys: pytest.CaptureFi
 
 def test_a_risk_above_the_threshold_ends_with_1(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
     assert _report(signed, "--max-risk", "0.01") == 1
-    assert "somebody's risk is above 1%" in capsys.readouterr().out
+    assert "a risk is above 1%" in capsys.readouterr().out
 
 
 def test_a_violation_ends_with_1(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,6 +70,52 @@ def test_the_period_is_asked_for_in_the_words_of_the_audit(
     assert _report(signed, "--from", "2024-05-02", "--to", "2024-05-01") == 2
     assert "--to must be after --from" in capsys.readouterr().err.replace(":", "")
     assert _report(signed, "--from", "yesterday") == 2
+
+
+def test_a_report_writes_over_nothing_that_it_reads_or_writes(
+    signed: Signed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An audit of a month is long, and certificates cannot be made again: this is refused before."""
+    before = signed.certificates.read_bytes()
+    same = signed.folder / "report"
+    for options in (
+        ("--json", signed.certificates),
+        ("--html", signed.policy),
+        ("--json", same, "--html", same),
+        ("--json", same, "--html", f"{same}.sig"),
+        ("--original", same, "--json", same),
+        ("--json", signed.folder / "nowhere" / "report.json"),
+    ):
+        capsys.readouterr()
+        assert _report(signed, *options) == 2, options
+        assert "report" in capsys.readouterr().err
+    assert signed.certificates.read_bytes() == before
+    assert not same.exists()
+
+
+def test_a_key_that_would_sign_nothing_is_refused(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(signed, "--sign-key", signed.folder / "sign.key") == 2
+    assert "--sign-key" in capsys.readouterr().err
+
+
+def test_a_report_takes_the_keys_of_an_audit(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    key = signed.folder / "digest.key"
+    key.write_text("short")
+    capsys.readouterr()
+    assert _report(signed, "--digest-key", key) == 2
+    assert "digest" in capsys.readouterr().err
+    assert _report(signed, "--former-input", "visits") == 0
+
+
+@pytest.mark.parametrize("risk", ["0", "nan", "2"])
+def test_a_threshold_that_is_none_is_refused(risk: str, signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(signed, "--max-risk", risk) == 2
+    assert "--max-risk" in capsys.readouterr().err
+
+
+def test_an_empty_period_is_said_to_show_nothing(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _report(signed, "--to", "2001-01-01") == 0
+    assert "No window closed in this period" in " ".join(capsys.readouterr().out.split())
 
 
 def test_files_need_their_certificates(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,8 @@ from tests.support.open_files import open_below
 from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
 
 KEY = DrawsKey(b"a key that nobody else has")
+# A range of the table may lack one of the two: it would be suppressed, and its people have the other.
+WHOLE_FAMILIES = {"invariant": 2, "publish": "value", "families": [["flu", "cold"], ["none", None]]}
 
 
 def numbered(count: int, each: int = 1, seed: int = 0) -> list[dict[str, Any]]:
@@ -292,6 +294,7 @@ def test_processes_that_share_the_memory_have_windows_of_as_many_rows_fewer(
     [
         ({"sensitive": {"illness": {"t_closeness": {"t": 0.3}}}}, "frequencies"),
         ({"shields": [{"attributes": ["age"], "k": 4}]}, "shields"),
+        ({"sensitive": {"illness": WHOLE_FAMILIES}}, "families whose values are published"),
     ],
 )
 def test_what_windows_of_neighbours_cannot_keep_is_refused(

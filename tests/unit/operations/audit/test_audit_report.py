@@ -134,7 +134,9 @@ def test_since_is_a_time_a_day_or_how_long_ago(text: str, seconds: float) -> Non
     assert moment_of("--since", text, NOW) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "soon", "7", "-1h", "2024-02-30", "99999999d"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "7", "-1h", "2024-02-30", "99999999d", "999999d", "9999-12-31T23:59:59-10:00"]
+)
 def test_since_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="--since"):
         moment_of("--since", text, NOW)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,17 @@ from pycanon import anonymity
 
 from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.times import seconds_of
-from stream_anon.errors import InputError
+from stream_anon.errors import InputError, SettingsError
+from stream_anon.microdata.policy import Policy
+from stream_anon.operations.audit import audit_settings
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.report_page import statement
 from stream_anon.operations.report.reporting import ReportSubject, report
+from stream_anon.settings.model import Settings
+from stream_anon.settings.policy_file import build_policy
 from tests.support.clock import FakeClock
+from tests.support.completed import release, townspeople
 from tests.support.policies import write_json_lines
 from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
@@ -73,7 +80,7 @@ def test_classes_and_risks_are_those_that_duckdb_counts(files: Files) -> None:
     assert risks["prosecutor"]["highest"] == pytest.approx(highest)
     assert risks["prosecutor"]["average"] == risks["marketer"]["average"] == pytest.approx(float(average))
     assert risks["prosecutor"]["above"] == pytest.approx(float(above))
-    assert told["sensitive"][0]["distinct_l"] == {"asked": 2, "achieved": distinct}
+    assert told["sensitive"][0]["distinct_l"] == {"asked": 2, "achieved": distinct, "windows": len(files.parts)}
     assert told["records"]["released"] == people
     assert (told["risks"]["holds"], told["holds"]) == (highest <= 0.2, highest <= 0.2)
 
@@ -132,6 +139,8 @@ def test_the_risk_before_is_that_of_exact_values(files: Files, tmp_path: Path) -
     sample = write_json_lines(tmp_path / "in.jsonl", twice)
     told = _told(files, original=str(sample))["risks"]
     assert told["sample"] == str(sample)
+    assert (told["sample_people"], told["sample_left_out"]) == (72, 2)
+    assert len(twice) == 74
     before = {risk["attacker"]: risk for risk in told["before"]}
     assert before["prosecutor"]["highest"] == before["prosecutor"]["average"] == 0.5
 
@@ -165,6 +174,8 @@ def test_the_threshold_is_that_of_the_policy_unless_another_is_given(files: File
         "holds": False,
         "after": 0,
         "sample": None,
+        "sample_people": None,
+        "sample_left_out": 0,
         "before": None,
     }
 
@@ -179,6 +190,74 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
     assert "Smith" not in json.dumps(told)
 
 
+def test_counterfeits_are_no_people_in_a_report(tmp_path: Path) -> None:
+    """Recounted from who is in the file: a class of ten records may be of five people."""
+    people = townspeople(2_000)
+    done = release(tmp_path, people)
+    made = {key: shown.total() for key, shown in done.counterfeits(people).items()}
+    classes = Counter(json.dumps([one["age"], one["city"]]) for one in done.released)
+    sizes = [records - made.get(key, 0) for key, records in classes.items()]
+    told = document_of(report(ReportSubject(done.policy, done.output, done.certificates), Wanted(), FakeClock()))
+    assert told["records"]["counterfeits"] == sum(made.values()) > 20
+    found = {key: told["classes"][key] for key in ("classes", "people", "smallest", "largest")}
+    assert found == {"classes": len(sizes), "people": sum(sizes), "smallest": min(sizes), "largest": max(sizes)}
+    risks = {one["attacker"]: one for one in told["risks"]["after"]}
+    assert risks["prosecutor"]["highest"] == 1 / min(sizes) > 0.1 >= risks["deceived prosecutor"]["highest"]
+    assert risks["prosecutor"]["average"] == risks["marketer"]["average"] == pytest.approx(len(sizes) / sum(sizes))
+    above = sum(size for size in sizes if size < 10) / sum(sizes)
+    assert risks["prosecutor"]["above"] == pytest.approx(above)
+    assert told["holds"], "what the policy promises"
+    assert statement(told).endswith(f"By who tells these it is up to {1 / min(sizes):.1%}.")
+
+
+def test_settings_are_read_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hierarchies and populations are large, and a file that is changed meanwhile would give two policies."""
+    read: list[Path] = []
+
+    def counted(settings: Settings, path: Path, **more: Any) -> Policy:
+        read.append(path)
+        return build_policy(settings, path, **more)
+
+    monkeypatch.setattr(audit_settings, "build_policy", counted)
+    assert _told(files)["records"]["windows"] == len(files.parts)
+    assert read == [files.policy_path]
+
+
+def test_what_another_policy_did_to_fields_is_told(files: Files) -> None:
+    """The settings were changed since: what was published then is not what they say."""
+    attributes = {**EVERY["attributes"]}
+    gone = attributes.pop("day")
+    assert gone["role"] == attributes["patient.zip"]["role"] == "quasi-identifier"
+    attributes["patient.zip"] = {"role": "insensitive"}
+    files.policy_path.write_text(yaml.safe_dump(EVERY | {"attributes": attributes}, sort_keys=False))
+    fields = {one["name"]: one for one in _told(files)["fields"]}
+    assert fields["day"]["technique"] == "not in the settings"
+    assert fields["day"]["formerly"] == ["quasi-identifier: generalized to nodes of a hierarchy"]
+    assert fields["patient.zip"]["technique"] == "published as it came"
+    assert fields["patient.zip"]["formerly"] == ["quasi-identifier: generalized to nodes of a hierarchy"]
+    assert not fields["patient.age"]["formerly"]
+
+
+@pytest.mark.parametrize("risk", [0.0, -0.1, 1.5, float("nan")])
+def test_a_threshold_that_is_none_is_refused(risk: float, files: Files) -> None:
+    """No risk is above one that is no number: everything would hold."""
+    with pytest.raises(SettingsError, match="--max-risk"):
+        _told(files, max_risk=risk)
+
+
+def test_a_population_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
+    """The settings name one: its people would be counted, and the report would say that these were."""
+    settings = {
+        "privacy": {"k": 2, "individual": "every-record", "presence": {"population": "own.csv", "most": 0.9}},
+        "attributes": {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 9}}},
+    }
+    for name in ("own.csv", "other.csv"):
+        (tmp_path / name).write_text("age,count\n1,40\n")
+    files = Files(tmp_path, settings, [{"age": 1}] * 3)
+    with pytest.raises(SettingsError, match="--population"):
+        _told(files, population=tmp_path / "other.csv")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -188,6 +267,10 @@ def test_a_release_that_was_changed_does_not_hold(files: Files) -> None:
         '{"attacks": 1}',
         '{"attacks": [{}]}',
         '{"attacks": [{"attack": "x", "risk": 1}]}',
+        '{"source": "in.csv", "released": 7, "attacks": []}',
+        '{"source": "in.csv", "attacks": [{"attack": "x", "risk": {"value": 0, "low": 0, "high": 0}}]}',
+        '{"source": "", "released": 7, "attacks": [{"attack": "", "risk": {"value": NaN, "low": 0, "high": 0}}]}',
+        '{"source": "", "released": 7, "attacks": [{"attack": "", "risk": {"value": "", "low": 0, "high": 0}}]}',
         "[" * 10**5,
     ],
 )

@@ -42,6 +42,13 @@ def test_a_signature_in_the_name_of_another_key_is_found(signed: Path) -> None:
         signer_of(signed, public_of(1, 2))
 
 
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff" * 5000])
+def test_what_is_no_signature_is_named(content: bytes, signed: Path) -> None:
+    signed.with_name("report.json.sig").write_bytes(content)
+    with pytest.raises(CertificateError, match=r"report\.json\.sig: is no signature"):
+        signer_of(signed, public_of(1))
+
+
 def test_a_file_without_a_signature_is_refused(signed: Path) -> None:
     signed.with_name("report.json.sig").unlink()
     with pytest.raises(InputError, match="cannot be read"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.measures.risk import journalist, marketer, prosecutor
-from stream_anon.operations.report.risks import AttackerRisk, ClassSizes
+from stream_anon.operations.report.figures.risks import AttackerRisk, ClassSizes
 
 WINDOWS = st.lists(
     st.lists(st.tuples(st.integers(1, 3_000), st.integers(0, 100_000)), max_size=8), min_size=1, max_size=6

@@ -49,10 +49,10 @@ def in_words(threshold: float | None) -> str:
 
 
 def risk_in_percent(risk: float | None, threshold: float | None) -> str:
-    """Return a risk in percent, so that one above the threshold shows that it is."""
+    """Return a risk in percent, so that one above the threshold or above 0 shows that it is."""
     if risk is None:
         return "-"
-    return in_percent(risk, bound=threshold if threshold is not None and risk > threshold else None)
+    return in_percent(risk, bound=threshold if threshold is not None and risk > threshold else 0.0)
 
 
 class _Worst:
@@ -84,7 +84,10 @@ class ClassSizes:
         self._prosecutor, self._journalist = _Worst(), _Worst()
         self._matched = 0.0  # people whom a marketer finds who knows the population
         self._population = 0  # people who fit the classes, added up
-        self._fitted = 0  # people in classes of which that is known
+        self.fitted = 0
+        """People in classes of which it is known how many of the population fit."""
+        self.short = 0
+        """Classes with more people than the population has of them."""
         self.smallest: int | None = None
         self.largest = 0
         self.classes = 0
@@ -116,10 +119,11 @@ class ClassSizes:
         self._prosecutor.add(prosecutor(sizes, bound), people)
         if population is not None:
             fitting = np.maximum(population[held], sizes)
+            self.short += int((population[held] < sizes).sum())
             self._journalist.add(journalist(sizes, fitting, bound), people)
             self._matched += marketer(sizes, fitting) * people
             self._population += int(fitting.sum())
-            self._fitted += people
+            self.fitted += people
 
     @property
     def median(self) -> int | None:
@@ -151,7 +155,7 @@ class ClassSizes:
             AttackerRisk("prosecutor", self._prosecutor.highest, average, self._above(self._prosecutor)),
             AttackerRisk("marketer", None, average, None),
         ]
-        if self._fitted == self.people:
+        if self.fitted == self.people:
             average = max(self._matched / self.people, self.classes / self._population)
             found.append(
                 AttackerRisk("journalist", self._journalist.highest, average, self._above(self._journalist))

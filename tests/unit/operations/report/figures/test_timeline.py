@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.operations.report.timeline import MOST_STRETCHES, Timeline, TimeStretch
+from stream_anon.operations.report.figures.timeline import MOST_STRETCHES, Timeline, TimeStretch
 
 DAY = 86_400
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import numpy as np
@@ -14,17 +15,25 @@ from stream_anon.audit.certificates import judged_records, real_records
 from stream_anon.audit.judges import JudgedCertificate
 from stream_anon.audit.times import seconds_of
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.method import METHODS
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.operations.report.risks import ClassSizes
-from stream_anon.operations.report.timeline import Timeline, TimeStretch
+from stream_anon.operations.report.figures.policies_in_force import PoliciesInForce
+from stream_anon.operations.report.figures.risks import AttackerRisk, ClassSizes
+from stream_anon.operations.report.figures.timeline import Timeline, TimeStretch
 from stream_anon.privacy.certificate import Certificate
 
-MOST_NAMED = 1_000  # versions, engines and shields; more are those of a forger
-MOST_LETTERS = 200  # of a name that a certificate gives
+MOST_NAMED = 1_000  # versions and shields; more are those of a forger
+DECEIVED = "deceived prosecutor"
+"""Who knows that somebody is in the release, and takes its counterfeits for people."""
+_MOST_LETTERS = 80
+_SOFTWARE = re.compile(
+    r"stream-anon [0-9][0-9.]*((a|b|rc|\.dev|\.post)[0-9]+)*(\+([0-9a-f]+(\.checkout)?|unknown))?"
+)
+_ENGINES = METHODS.keys() | {"forest", "k-forest", "mondrian", "full-domain"}
 _KNOWN = {str(reason) for reason in Suppression} | {reason.label for reason in Reason}
 UNKNOWN = "unknown"
-"""What stands for a reason that does not exist: a forged certificate may have any text in its place."""
+"""What stands for a name that does not exist: a forged certificate may have any text in its place."""
 _RISING = ("t", "alpha", "delta", "beta", "recursive_c")  # achieved figures of which the largest is the worst
 
 
@@ -68,11 +77,19 @@ class Evidence:
     def __init__(self, policy: Policy, threshold: float | None) -> None:
         self._declared = {attribute.name for attribute in policy.attributes}
         self.sizes = ClassSizes(threshold)
+        """Of people; of records in windows whose k counts these."""
+        self.deceived = ClassSizes(threshold)
+        """As `sizes`, with the counterfeits of each class."""
+        self.made: Counter[str] = Counter()
+        """Windows that may hold counterfeits, by what has made them: `series` or `completed`."""
+        self.in_force = PoliciesInForce()
+        self.releasing = 0
+        """Windows that released something."""
+        self.stating: Counter[tuple[str, ...]] = Counter()
+        """Of these, the ones that state what their classes reached, by criterion and attribute."""
         self.records = PeriodRecords()
         self.timeline = Timeline()
         self.windows = 0
-        self.empty = 0
-        """Windows that released nothing."""
         self.above_most = 0
         """Windows that suppressed more than `privacy.max_suppressed` says."""
         self.most_suppressed = 0.0
@@ -88,6 +105,10 @@ class Evidence:
         self.deliveries: dict[str, Use] = {}
         self.replayable = 0
         """Windows of an engine whose draws a seed in the settings decides."""
+        self.undigested = 0
+        """Windows that released something, and have no digests of it."""
+        self.most_records_each = 0
+        """How many records of one person a window may have had."""
         self.linkable: set[str] = set()
         self.open_seconds = 0
         self.most_open_seconds = 0
@@ -96,12 +117,14 @@ class Evidence:
         """Add what a certificate says, and what was counted of it."""
         certificate, closed = judged.certificate, judged.certificate.closed
         self.windows += 1
-        self.empty += not certificate.classes
+        self.releasing += bool(certificate.classes)
+        self.undigested += bool(certificate.classes) and certificate.digests is UNSET
+        self.in_force.add(judged)
         self.first = min(self.first or closed, closed)
         self.last = max(self.last, closed)
         for names, used in (
-            (self.software, certificate.software[:MOST_LETTERS]),
-            (self.engines, certificate.engine[:MOST_LETTERS]),
+            (self.software, certificate.software if _is_software(certificate.software) else UNKNOWN),
+            (self.engines, certificate.engine if certificate.engine in _ENGINES else UNKNOWN),
             (self.deliveries, certificate.delivery),
         ):
             if used in names or len(names) < MOST_NAMED:
@@ -111,16 +134,46 @@ class Evidence:
             self.open_seconds += max(0, int(open_seconds))
             self.most_open_seconds = max(self.most_open_seconds, int(open_seconds))
         self.replayable += certificate.terms.replayable
+        self.most_records_each = max(self.most_records_each, certificate.terms.max_records_per_individual)
         self.linkable.update(self._declared.intersection(certificate.terms.linkable))
         self._add_records(certificate)
         self._add_achieved(certificate)
-        # Whoever cannot tell counterfeits from people guesses among all records; each person has one then.
-        made = certificate.completed is not UNSET or certificate.series is not UNSET
-        held = [one.records if made else one.individuals for one in certificate.classes]
-        sizes = np.array(held, np.int64)
-        fitting = judged.counted.people
-        self.sizes.add(sizes, None if fitting is None else np.array(fitting, np.int64))
+        self._add_sizes(judged)
         self._add_loss(judged)
+
+    def _add_sizes(self, judged: JudgedCertificate) -> None:
+        certificate, fitting = judged.certificate, judged.counted.people
+        population = None if fitting is None else np.array(fitting, np.int64)
+        people = np.array([one.individuals for one in certificate.classes], np.int64)
+        self.sizes.add(people, population)
+        # Each person has one record where counterfeits are: whoever takes these for people guesses among all.
+        made = {"series": certificate.series, "completed": certificate.completed}
+        self.made.update(name for name, told in made.items() if told is not UNSET)
+        if any(told is not UNSET for told in made.values()):
+            people = np.array([one.records for one in certificate.classes], np.int64)
+        self.deceived.add(people)
+
+    def risks(self) -> list[AttackerRisk]:
+        """Return the risk by attacker; and that of who takes counterfeits for people, where there may be some."""
+        found = self.sizes.risks()
+        if self.made:
+            found += [replace(one, attacker=DECEIVED) for one in self.deceived.risks()[:1]]
+        return found
+
+    @property
+    def highest(self) -> float | None:
+        """Return the highest risk that a policy bounds; None without a class.
+
+        A policy that lets counterfeits complete classes bounds it for who takes these for people, and half of it
+        for everybody else.
+        """
+        smallest = self.deceived.smallest
+        return None if smallest is None else 1 / smallest
+
+    @property
+    def on_topics(self) -> bool:
+        """Return whether a window was published by a service."""
+        return bool(self.deliveries.keys() - {"file"})
 
     def _add_records(self, certificate: Certificate) -> None:
         told = self.records
@@ -141,8 +194,10 @@ class Evidence:
             return
         achieved = certificate.achieved
         for name in self._declared.intersection(achieved.distinct_l):
+            self.stating["distinct_l", name] += 1
             self.distinct[name] = min(achieved.distinct_l[name], self.distinct.get(name, achieved.distinct_l[name]))
         for name in self._declared.intersection(achieved.sensitive):
+            self.stating.update(("spread", name, figure) for figure in to_builtins(achieved.sensitive[name]))
             worst = self.spreads.setdefault(name, {})
             for figure, value in to_builtins(achieved.sensitive[name]).items():
                 worse = max if figure in _RISING else min
@@ -151,7 +206,9 @@ class Evidence:
             names = tuple(shield.attributes)
             if self._declared.issuperset(names) and (names in self.shields or len(self.shields) < MOST_NAMED):
                 self.shields[names] = min(shield.k, self.shields.get(names, shield.k))
+                self.stating["shield", *names] += 1
         if achieved.presence is not UNSET:
+            self.stating["presence",] += 1
             self.presence = max(achieved.presence, self.presence or 0.0)
 
     def _add_loss(self, judged: JudgedCertificate) -> None:
@@ -173,6 +230,11 @@ class Evidence:
     def mean_open_seconds(self) -> float | None:
         """Return how long a window was open in the mean; None without a window."""
         return self.open_seconds / self.windows if self.windows else None
+
+
+def _is_software(text: str) -> bool:
+    """Return whether a text is the name, version and revision of some release of this program."""
+    return len(text) <= _MOST_LETTERS and _SOFTWARE.fullmatch(text) is not None
 
 
 def _count(counts: Counter[str], found: Mapping[str, int]) -> None:

@@ -1,0 +1,164 @@
+"""What came in from a service's topics, and what was published of it, as an attack takes them."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_anon.adapters.clock import SystemClock
+from stream_anon.adapters.kafka.bulk.record_columns import Records
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.topic_reader import committed_records
+from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, sample_topic
+from stream_anon.adapters.kafka.topics.requirements import inputs_there
+from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.audit.released_records import Decoded, ReleasedRecordReader
+from stream_anon.errors import CertificateError, InputError, UnreadableRecords
+from stream_anon.judging.sample_study import Sample
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.policy import Policy
+from stream_anon.operations.attack.attacked_records import AttackedRecords, attacked_records
+from stream_anon.operations.audit.output_records import OutputDecoder, batch_of
+from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
+from stream_anon.operations.starting.schema_findings import reader_of
+from stream_anon.operations.studied_records import MOST_STUDIED, Released, released_of
+from stream_anon.privacy.certificate import Certificate, join_parts, read_part
+from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
+from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.loading import kafka_of, load_settings
+
+_MOST_BYTES = 1024 * 1024 * 1024
+_WITHIN = 120.0  # seconds for the input topics
+
+Place = tuple[str, int]
+"""A topic and one of its partitions."""
+
+
+def read_topics(policy: Policy, config: Path) -> tuple[AttackedRecords, Released]:
+    """Return the records of the input topics that certificates cover, and what was published of them.
+
+    Nothing is written and no group is joined. Certificates are not audited. Of the input a gigabyte is read, and of
+    that the newest million of records that came to a certified window.
+
+    Raises
+    ------
+    SettingsError, BrokerError
+        If the settings are wrong, or the topics cannot be read.
+    InputError
+        If nothing was published of what can be read.
+    """
+    kafka, clock = kafka_of(load_settings(config)), SystemClock()
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        connection = connection_of(kafka)
+        published = asyncio.run(_published(connection, kafka))
+        records = asyncio.run(_input(connection, kafka))
+        values, ends = published.in_order(records)
+        first = max(len(values) - MOST_STUDIED, 0)
+        sample = Sample(values[first:], np.zeros(len(values) - first))
+
+        def read(under: Policy) -> tuple[str, CodedBatch]:
+            codec, _ = asyncio.run(reader_of(under, kafka, sample))
+            offsets = np.arange(first, first + len(sample), dtype=np.int64)
+            return str(kafka.inputs), codec.decode(sample.values, 0, offsets)
+
+        inside = attacked_records(policy, read)
+    if not len(inside.batch):
+        raise InputError(f"{kafka.output}: no certified window has a record of {kafka.inputs} that can be read")
+    reader = ReleasedRecordReader(policy)
+    told = ((None if record is None else reader.opened(record)[0], number) for record, number in published.records)
+    released, windows = released_of(policy, kafka.output, told, reader)
+    return inside, replace(
+        released,
+        windows=ReleasedWindows(np.array(windows, np.int64), ends),
+        loss=mean_loss(published.windows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """Certified windows, and the released records that are of one of them, each with its number."""
+
+    windows: Sequence[Certificate]
+    records: Sequence[tuple[Decoded, int]]
+
+    def in_order(self, parts: Sequence[tuple[Place, Records]]) -> tuple[list[bytes | None], NDArray[np.int64]]:
+        """Return the values of input records window by window, and how many are of each window and those before.
+
+        Records that came to no certified window are left out.
+        """
+        values = [value for _, part in parts for value in part.values]
+        numbers = [self._window_of(place, part.offsets) for place, part in parts]
+        window = np.concatenate([np.empty(0, np.int64), *numbers])
+        order = np.argsort(window, kind="stable")
+        order = order[np.searchsorted(window[order], 0) :]
+        counts = np.bincount(window[order], minlength=len(self.windows))
+        return [values[row] for row in order.tolist()], np.cumsum(counts).astype(np.int64)
+
+    def _window_of(self, place: Place, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the window that each record came to, int64[n]; -1 for none."""
+        stretches = sorted(
+            (one.start, one.end, number)
+            for number, window in enumerate(self.windows)
+            for one in window.inputs
+            if (one.topic, one.partition) == place and one.start < one.end
+        )
+        starts, ends, numbers = np.array([(0, 0, -1), *stretches], np.int64).T
+        found = np.searchsorted(starts, offsets, side="right") - 1
+        return np.where(offsets < ends[found], numbers[found], -1)
+
+
+async def _input(connection: Connection, kafka: KafkaSettings) -> list[tuple[Place, Records]]:
+    """Return what each partition of the input topics holds, within limits."""
+    found: list[tuple[Place, Records]] = []
+    inputs = await inputs_there(connection, topics_of(kafka))
+    for topic in inputs:
+        limits = SampleLimits(None, _MOST_BYTES // len(inputs), _WITHIN / len(inputs), kafka.max_record_bytes)
+        sample = await sample_topic(connection, topic, limits, headers=formats_of(kafka).headers)
+        found += [((topic, number), part) for number, part in sample.records.items()]
+    return found
+
+
+async def _published(connection: Connection, kafka: KafkaSettings) -> _Published:
+    """Return the certified windows of the output topic, in the order in which they closed, and their records."""
+    parts: dict[str, list[Certificate]] = {}
+    values: list[tuple[str | None, bytes | None]] = []
+
+    def unreadable(error: UnreadableRecords) -> None:
+        raise InputError(f"{error.topic}/{error.partition}: holds what nobody can read, as an audit tells")
+
+    decoder = OutputDecoder(formats_of(kafka))
+    async for some in committed_records(
+        connection, (kafka.output, kafka.certificates), lambda: True, 0.0, unreadable
+    ):
+        for record in some:
+            if record.topic == kafka.output:
+                values.append((batch_of(record), record.value))
+            elif (part := _part(record.value)) is not None:
+                parts.setdefault(part.batch, []).append(part)
+        await decoder.learn(record.value for record in some if record.topic == kafka.output)
+    windows = sorted(filter(None, map(_whole, parts.values())), key=lambda one: one.closed)
+    number = {window.batch: place for place, window in enumerate(windows)}
+    return _Published(
+        windows, [(decoder.decode(value), number[batch]) for batch, value in values if batch in number]
+    )
+
+
+def _part(value: bytes | None) -> Certificate | None:
+    """Return a part of a certificate; None for one of a policy document, and for what the audit calls wrong."""
+    try:
+        return read_part(value or b"")
+    except CertificateError:
+        return None
+
+
+def _whole(parts: Sequence[Certificate]) -> Certificate | None:
+    try:
+        return join_parts(parts)
+    except CertificateError:
+        return None

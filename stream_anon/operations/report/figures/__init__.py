@@ -1,0 +1,1 @@
+"""Figures of a period, added up in bounded memory."""
