@@ -44,30 +44,30 @@ _MEANINGS = {
     "of replicas that lag behind. `kafka.development: true` allows it too.",
     Condition.OUTPUT_CLEANUP: "The output, the certificates or the dead letters are compacted, though records have "
     "no key.",
-    Condition.APPEND_TIME: "The brokers put the time of each append on the records of the output "
-    "(`message.timestamp.type`), to the millisecond, in place of the window's second.",
-    Condition.LEDGER_CLEANUP: "Entries of the ledger, or counts of releases, can expire, or the topic of counts is "
-    "too narrow for an entry or cannot be looked into; the finding names the setting.",
+    Condition.APPEND_TIME: "The brokers stamp the output's records with the time of each append, to the "
+    "millisecond (`message.timestamp.type`), in place of the window's second.",
+    Condition.LEDGER_CLEANUP: "Entries of the ledger, or counts of releases, can expire, or the topic of counts "
+    "takes no entry of the largest size or cannot be inspected; the finding names the setting.",
     Condition.LEDGER_INCOMPLETE: "The group has committed offsets that the ledger does not know, so nobody can "
     "tell whether they were set back. Only `check` asks this: a run goes on from them and logs "
     "`ledger-entry-missing`.",
     Condition.MIRRORED_INPUT_UNALIGNED: "The input was copied from another cluster, where some of its records were "
-    "released, and the ledger of this cluster does not say up to which. `stream-anon realign` writes that.",
+    "released, and the ledger of this cluster does not say up to which one. `stream-anon realign` writes that.",
     Condition.PERMISSIONS: "The user lacks a permission that a run needs.",
     Condition.INPUT_UNREADABLE: "The user may not read the input, or it holds records and none of the newest ones "
     "can be read.",
     Condition.NO_RECORD_FITS: "None of the sampled records of the input fits the policy.",
     Condition.MISSING_FIELD: "No sampled record has a value of a declared field. `accept_missing: true` accepts "
     "it for one attribute. Where the input is empty at the start, a run judges its first window instead.",
-    Condition.RARE_VALUES: "More than 5 % of a field's values, which pass as they are, are held by fewer than k "
-    "individuals. `accept_linkable: true` accepts it for one attribute.",
-    Condition.DISGUISED_IDENTIFIER: "The values of a field, which pass as they are, look like names, addresses or "
-    "numbers of people. `accept_linkable: true` accepts it for one attribute.",
+    Condition.RARE_VALUES: "More than 5 % of the values of a field that is published unchanged are held by fewer "
+    "than k individuals. `accept_linkable: true` accepts it for one attribute.",
+    Condition.DISGUISED_IDENTIFIER: "The values of a field that is published unchanged look like names, addresses "
+    "or numbers of people. `accept_linkable: true` accepts it for one attribute.",
     Condition.SCATTERED_PEOPLE: "Sampled records of one individual lie in several partitions of the input, and "
     "`privacy.returning` counts releases by partition.",
-    Condition.RELEASE_EXPIRED: "The day up to which the policy states its release, `release.valid_until`, has "
-    "passed. A run that sees it pass ends before it publishes another window.",
-    Condition.OUTPUT_SCHEMA: "The registry would refuse the output's schema beside those of its subject, or the "
-    "newest one there is another and `kafka.registry.register_schema: false` forbids to register it. Only `check` "
-    "asks this: a run ends.",
+    Condition.RELEASE_EXPIRED: "The last day of the release, `release.valid_until`, has passed. A run that is "
+    "under way then ends before it publishes another window.",
+    Condition.OUTPUT_SCHEMA: "The registry would refuse the output's schema as incompatible with its subject, or "
+    "the subject's newest schema is another one and `kafka.registry.register_schema: false` forbids registering "
+    "it. Only `check` asks this: a run ends with an error.",
 }

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from stream_anon.engine.keyed_draws import key_of
+from stream_anon.extras import require
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.frames import anonymize_frame
 from stream_anon.files.incoming import Incoming, is_whole
 from stream_anon.files.rejects import faults_of
 from stream_anon.formats.codecs import codec_of
-from stream_anon.formats.tables.arrow.installed import require_pyarrow
 from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata import policy as _policy
 from stream_anon.microdata.batch import CodedBatch
@@ -114,7 +114,7 @@ class AnonymousRelease:
         SettingsError
             If pyarrow is not installed.
         """
-        require_pyarrow("to_arrow")
+        require("to_arrow", "pyarrow")
         from stream_anon.formats.tables.arrow.releases import ReleaseTables
 
         return ReleaseTables(self._policy, flat=flat).table(self._release)

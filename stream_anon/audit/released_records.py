@@ -209,7 +209,7 @@ class ReleasedRecordReader:
             else:
                 passed.append(column)
         written = list(map(msgspec.json.encode, zip(*quasi, strict=True)))
-        if len(written) < len(series):  # there is no quasi-identifier
+        if len(written) < len(series):  # there is not a quasi-identifier
             return None
         first = dict(zip(written, zip(*quasi, strict=True), strict=True))
         known = {text: self._tuple(list(one)) for text, one in first.items()}

@@ -45,7 +45,8 @@ OverriddenMaxRecords = Annotated[
 OverriddenEngine = Annotated[str | None, typer.Option("--engine", metavar="NAME", help="Override engine.name.")]
 OverriddenSeed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Override engine.seed.")]
 StandardFormat = Annotated[
-    Format, typer.Option("--format", help="What standard input and output (-) hold; files say it by their suffix.")
+    Format,
+    typer.Option("--format", help="Format of standard input and output (-); a file shows it by its suffix."),
 ]
 
 # Of commands that look at a sample: a file under a policy, or the input topics of a settings file.
@@ -100,7 +101,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """k-anonymity where the data flows: Kafka in, k-anonymous Kafka out."""

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 MEANINGS: Mapping[int, str] = {
     0: "done; a check or an audit found nothing",
-    1: "a check or an audit found something, leakage, an attack or a report's risk above a threshold, a file is "
-    "not signed by whom it should be, no planned setting meets the limits, too many rejects, a run or a release "
-    "was refused, `audit --k` asked for more than holds, or the service gave up",
+    1: "a check or an audit found something; `leakage`, `attack` or `report` measured more than its threshold; "
+    "none of the given keys has signed a file; no planned setting meets the limits; too many records were "
+    "rejected; a run or a release was refused; `audit --k` asked for more than the records have; or the service "
+    "gave up",
     2: "settings, files or options are wrong",
-    3: "the broker, the schema registry, or the service that an order is for cannot be reached or refuses",
-    130: "interrupted by Ctrl-C, `anonymize` by SIGTERM too. `run` ends with 0, because it was asked to stop",
+    3: "the broker, the schema registry or the service to which an order was sent cannot be reached, or refuses",
+    130: "interrupted by Ctrl-C, or `anonymize` by SIGTERM; `run` ends with 0, because it was asked to stop",
 }
 
 

@@ -11,7 +11,7 @@ from stream_anon.service.events import Event, RecordsConsumed, TakeoverDone, Win
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedWindow:
+class PublishedRanges:
     """What is kept of a published window: its id and the stretch of each partition (partition, start, end)."""
 
     batch: str
@@ -45,7 +45,7 @@ class CountingListener:
     achieved_k: int | None = None
     loss: float = 0.0
     delays: list[tuple[float, int]] = field(default_factory=list)
-    windows: list[PublishedWindow] = field(default_factory=list)
+    windows: list[PublishedRanges] = field(default_factory=list)
 
     def listen(self, event: Event) -> None:
         """Take an event of the worker."""
@@ -71,7 +71,7 @@ class CountingListener:
         self.loss += (window.gcp or 0.0) * admitted
         self.delays += [(window.at - arrived, records) for arrived, records in window.arrivals]
         ranges = tuple((partition, start, end) for _, partition, start, end in window.ranges)
-        self.windows.append(PublishedWindow(window.batch, ranges))
+        self.windows.append(PublishedRanges(window.batch, ranges))
 
     @property
     def gcp(self) -> float | None:

@@ -9,11 +9,11 @@ from typing import Any, Literal, Self, TypeVar, overload
 
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
+from stream_anon.extras import require
 from stream_anon.files.rejects import faults_of, in_words
 from stream_anon.files.report import FileReport
 from stream_anon.files.suppressed import many_suppressed, suppressed_in_words
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
-from stream_anon.formats.tables.arrow.installed import require_narwhals
 from stream_anon.judging.refusing import OF_CALL, conditions_of
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.policy import Policy, require_policy
@@ -129,7 +129,7 @@ def anonymize_frame(
         If more than 5 % of the rows are suppressed and the counts are not asked for.
     """
     require_policy(policy)
-    require_narwhals("anonymize_frame")
+    require("anonymize_frame", "pyarrow", "narwhals")
     from stream_anon.formats.tables.arrow.frames import batches_of, in_kind
     from stream_anon.formats.tables.arrow.releases import ReleaseTables
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.extras import require
 from stream_anon.files.anonymizing import SOURCE
 from stream_anon.formats.codecs import codec_of
-from stream_anon.formats.tables.arrow.installed import require_narwhals
 from stream_anon.formats.tables.python_values import plain
 from stream_anon.formats.tables.table_columns import ColumnCoder
 from stream_anon.microdata.batch import CodedBatch
@@ -67,7 +67,7 @@ class Incoming:
             yield replace(batch, individuals=batch.offsets) if self._every_record else batch
 
     def _of_frame(self, frame: Any) -> Iterator[CodedBatch]:
-        require_narwhals("a frame")
+        require("a frame", "pyarrow", "narwhals")
         from stream_anon.formats.tables.arrow.frames import batches_of
 
         return batches_of(frame, self._policy, self.count, self._columns)

@@ -13,12 +13,12 @@ _ADVICE = {
     "arrival, make them larger (window.max_records)",
     Suppression.MAX_LEVEL: "their class would need a higher level than max_level allows",
     Suppression.SHIELD: "too few individuals share their values of a shield's attributes",
-    Suppression.PRESENCE: "too many of the people who fit their class are in it: see whether the file of the "
+    Suppression.PRESENCE: "too many of the people who fit their class are in it: check that the file of the "
     "population is complete, or ask for less (privacy.presence)",
     Suppression.MAX_SUPPRESSED: "their window would have suppressed more than privacy.max_suppressed",
     Suppression.OVER_LIMIT: "their individual has more records in a window than window.max_records_per_individual: "
-    "raise it, or see whether privacy.individual names people",
-    Suppression.GATE: "the gate found their class at fault: please report this",
+    "raise it, or check that privacy.individual identifies people",
+    Suppression.GATE: "the gate refused their class, which is a bug: please report it",
 }
 
 

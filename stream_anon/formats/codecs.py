@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.extras import require
 from stream_anon.formats.avro.avro_reader import AvroReader
 from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.envelopes.wrapping import Wrapping
 from stream_anon.formats.guarding import GuardedCodec
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
-from stream_anon.formats.protobuf.installed import require_protobuf
 from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.asking import SchemaRegistry
 from stream_anon.formats.registry.framed_texts import FramedTexts
@@ -175,7 +175,7 @@ def _avro_bodies(wanted: _Wanted) -> BodyFormat:
 
 
 def _protobuf_bodies(wanted: _Wanted) -> BodyFormat:
-    require_protobuf("kafka.format")
+    require("kafka.format", *_PROTOBUF)
     from stream_anon.formats.protobuf.message_reader import MessageReader
     from stream_anon.formats.protobuf.proto_files import Messages, message_of
 
@@ -205,6 +205,7 @@ def _protobuf_bodies(wanted: _Wanted) -> BodyFormat:
     return BodyFormat("PROTOBUF", parse, warm_up, messages=True)
 
 
+_PROTOBUF = ("google.protobuf", "grpc_tools", "google.type")  # modules that read its schemas
 _EMPTY = 'syntax = "proto3"; message Nothing {}'
 _NOTHING = '{"type": "record", "name": "nothing", "fields": []}'
 
@@ -237,7 +238,7 @@ def kind_of(name: str) -> str:
 
 def described(schema: str) -> Any:
     """Return the descriptor of the first message of a Protobuf schema, as protoc reads it. Raises ValueError."""
-    require_protobuf("kafka.format")
+    require("kafka.format", *_PROTOBUF)
     from stream_anon.formats.protobuf.proto_files import message_of
 
     try:

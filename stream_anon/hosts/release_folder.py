@@ -16,10 +16,10 @@ import msgspec
 
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError, Refused, SettingsError
+from stream_anon.extras import require
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
 from stream_anon.files.neighbours.ranges import JoinedRanges
-from stream_anon.formats.tables.arrow.installed import require_narwhals
 from stream_anon.formats.tables.format_names import check_typed_columns
 from stream_anon.formats.tables.new_files import NewFile, keep, write_whole
 from stream_anon.judging.refusing import OF_CALL, Judging, When, conditions_of
@@ -120,7 +120,7 @@ class ReleaseFolder:
         signing_key: SigningKey | None = None,
     ) -> None:
         require_policy(policy)
-        require_narwhals("a folder of releases")
+        require("a folder of releases", "pyarrow", "narwhals")
         if policy.method is not None and policy.method.name == "anatomy":
             raise SettingsError("method", "anatomy makes two tables: use stream-anon anonymize")
         check_typed_columns(policy)

@@ -52,15 +52,16 @@ def policy_findings(policy: Policy) -> list[Finding]:
         found.append(
             warning(
                 "privacy.individual",
-                "k counts records, not people: a person with k records makes a class of their own",
+                "k counts records, not people: a person with k records can be a class alone",
             )
         )
     if policy.engine.seed is not None:
         found.append(
             warning(
                 "engine.seed",
-                "what the engine draws follows from it: whoever knows it, the policy and all other records of a "
-                "window can replay it for each value that somebody may have. Leave it out where that matters",
+                "it fixes the engine's random draws: an attacker who knows the seed, the policy and all other "
+                "records of a window can replay the window for each value that a person may have. Leave it out "
+                "if that matters",
             )
         )
     if policy.without_k:
@@ -87,8 +88,9 @@ def policy_findings(policy: Policy) -> list[Finding]:
         found.append(
             warning(
                 "window.shortfall",
-                "hold waits for as many people as a class needs, and never for sensitive values. A window of so "
-                "few people mostly misses some and is suppressed whole. window.least_people makes it wait for more",
+                "hold waits until there are enough people for a class, not until there are enough sensitive "
+                "values. A window of so few people usually lacks some, and is suppressed as a whole. "
+                "window.least_people makes it wait for more people",
             )
         )
     if any(attribute.max_level is not None for attribute in policy.quasi_identifiers):
@@ -125,14 +127,15 @@ def policy_findings(policy: Policy) -> list[Finding]:
         if attribute.unknown is Unknown.ROOT:
             found.append(
                 warning(
-                    place, "unknown: root admits misspelt values too, each of which costs its class this attribute"
+                    place,
+                    "unknown: root also admits misspelt values; each hides this attribute in its class",
                 )
             )
     found += [
         warning(
             f"attributes.{attribute.name}",
-            "sensitive without a criterion: all records of a class may hold the same value, which then is known "
-            f"of everybody in it; privacy.sensitive.{attribute.name} asks for several (distinct_l, or more)",
+            "sensitive without a criterion: if all records of a class have the same value, readers know it of "
+            f"everybody in the class; privacy.sensitive.{attribute.name} can require several (distinct_l, or more)",
         )
         for attribute in policy.attributes
         if isinstance(attribute, Sensitive) and attribute.name not in policy.diversity
@@ -148,8 +151,8 @@ def _disguised_labels(attribute: QuasiIdentifier) -> list[Finding]:
     return [
         warning(
             f"attributes.{attribute.name}",
-            f"{in_words(found)}. They stand in the policy, and so in the certificates, whoever is in the data: "
-            "declare role: identifier, or leave it out",
+            f"{in_words(found)}. The policy lists them, and so do the certificates, whether or not these people "
+            "are in the data: declare role: identifier, or leave it out",
         )
     ]
 
@@ -158,9 +161,9 @@ def no_live_leakage(needed: int, fewer: str) -> Finding:
     """Return that windows are too small for what their original records leak to be told."""
     return note(
         "window",
-        "stream_anon_information_leakage_ratio and the status page tell what attributes leak after any release, "
-        f"and before that of a window of {needed:,} individuals or more, so that noise can hide each one: "
-        f"{fewer}. `stream-anon leakage` measures a sample",
+        "stream_anon_information_leakage_ratio and the status page show what attributes leak after any release. "
+        f"What they leak before it is shown only for windows of {needed:,} individuals or more, in which noise "
+        f"can hide each one: {fewer}. `stream-anon leakage` measures a sample",
     )
 
 

@@ -11,10 +11,10 @@ from itertools import islice
 import msgspec
 
 MOST_LOOKED_AT = 1_000  # of the sample that are looked at
-_CASE = "A key that differs in upper and lower case only does come. "
-_FLAT = 'A single key with the dots in it does come: declare path: ["one.key"] for it. '
-_NESTED = "A value at these keys, one within the other, does come: declare its path as a list of them. "
-_EDIT = "A key that differs in one character does come. "
+_CASE = "Records do have a key that differs only in case. "
+_FLAT = 'Records do have a single key with the dots in it: declare path: ["one.key"] for it. '
+_NESTED = "Records do have a value under these keys, one within the other: declare its path as a list of them. "
+_EDIT = "Records do have a key that differs in one character. "
 
 _decode = msgspec.json.Decoder().decode
 

@@ -65,9 +65,9 @@ def _rare(policy: Policy, counted: RecordCounts | Study, field: RareValues, disg
     return _prohibition(
         Condition.RARE_VALUES,
         f"attributes.{field.attribute}",
-        f"{field.records:,} of {noun(counted, counted.fit)} ({share}) hold a value that fewer than "
-        f"{crowd_in_words(policy)} individuals have: whoever knows a person's value finds their record. At most "
-        f"{exactly(MOST_LINKABLE)} may pass as they are. {looks}{_instead(disguise)}, or write "
+        f"{field.records:,} of {noun(counted, counted.fit)} ({share}) have a value that fewer than "
+        f"{crowd_in_words(policy)} individuals share: an attacker who knows a person's value finds their record. "
+        f"At most {exactly(MOST_LINKABLE)} may be published unchanged. {looks}{_instead(disguise)}, or write "
         "accept_linkable: true",
     )
 
@@ -82,9 +82,9 @@ def _disguised(disguise: Disguise) -> Finding:
     return _prohibition(
         Condition.DISGUISED_IDENTIFIER,
         f"attributes.{disguise.attribute}",
-        f"{in_words(disguise.resemblance)}, and it passes as it is: such a value names a person, however many "
-        "records hold it. Declare role: identifier, or leave it out. If its values name nobody, write "
-        "accept_linkable: true",
+        f"{in_words(disguise.resemblance)}, and the field is published unchanged: such a value identifies a "
+        "person, however many records have it. Declare role: identifier, or leave it out. If its values name "
+        "nobody, write accept_linkable: true",
     )
 
 

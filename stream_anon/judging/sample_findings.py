@@ -42,9 +42,7 @@ _ABOVE = {
 def sample_findings(policy: Policy, study: Study) -> list[Finding]:
     """Return the findings on a sample of the input, the gravest first."""
     if not study.records:
-        return [
-            warning("input", "holds no records to look at: nothing is known of rejects, windows and rare values")
-        ]
+        return [warning("input", "holds no records, so rejects, windows and rare values cannot be judged")]
     found = prohibitions(policy, study)
     if not study.fit:
         return found
@@ -93,7 +91,7 @@ def _many_rejects(study: Study) -> str:
 def _seldom(study: Study, field: MissingValues) -> Finding:
     return warning(
         f"attributes.{field.attribute}",
-        f"{field.share:.1%} of {noun(study, study.fit)} have no value: is it declared as it comes?",
+        f"{field.share:.1%} of {noun(study, study.fit)} have no value: do name and path match the records?",
     )
 
 
@@ -119,16 +117,17 @@ def _rare_in_windows(policy: Policy, field: RareValues) -> Finding:
 def _accepted(disguise: Disguise) -> Finding:
     return warning(
         f"attributes.{disguise.attribute}",
-        f"{in_words(disguise.resemblance)}: such a value names a person, and accept_linkable: true lets it pass",
+        f"{in_words(disguise.resemblance)}: such a value identifies a person, and accept_linkable: true lets it "
+        "pass",
     )
 
 
 def _of_things(disguise: Disguise) -> Finding:
     return warning(
         f"attributes.{disguise.attribute}",
-        f"{in_words(disguise.resemblance)}. Every record counts as a person of its own here, so it cannot be told "
-        "whether many people share such a value or one person has it in many records. If it is one person's, "
-        "declare role: identifier or leave it out; if not, accept_linkable: true says so",
+        f"{in_words(disguise.resemblance)}. Here each record counts as a different person, so there is no way to "
+        "tell whether many people share such a value or one person has it in many records. If a value belongs to "
+        "one person, declare role: identifier or leave the field out; otherwise write accept_linkable: true",
     )
 
 
@@ -136,8 +135,8 @@ def _alike(study: Study, name: str, given: Disclosure) -> Finding:
     released = "as it would be released" if study.whole else "as one worker would publish the sample"
     return warning(
         f"attributes.{name}",
-        f"{released}, {given.in_words}, which then is known of everybody in them; privacy.sensitive.{name} can ask "
-        "for several",
+        f"{released}, {given.in_words}, which readers then know of everybody in them; privacy.sensitive.{name} can "
+        "require several",
     )
 
 
@@ -146,45 +145,45 @@ def _spelling(found: Spelling) -> Finding:
     step = found.normalization or ", ".join(Normalization)
     return warning(
         "privacy.individual",
-        f"{differ}, and each counts as an individual of its own. If they are one, write individual: {{field: ..., "
-        f"normalize: [{step}]}}",
+        f"{differ}, and each counts as an individual of its own. If they mean the same, write individual: "
+        f"{{field: ..., normalize: [{step}]}}",
     )
 
 
 def _rest(study: Study, found: RestValues) -> Finding:
     return warning(
         f"privacy.sensitive.{found.attribute}.rest",
-        f"is published of {found.records:,} of {noun(study, study.fit)}: {found.in_words}. Whoever returns is "
-        "among as many values as a family has, but in the rest there may be a single one. Where they suffice for a "
-        "family, `stream-anon families` deals them: do so before the first release, since later that is a weaker "
-        "policy",
+        f"is published of {found.records:,} of {noun(study, study.fit)}: {found.in_words}. A family "
+        "hides a returning person's value among several, but the rest may stand for a single value. If there are "
+        "enough of them for a family, let `stream-anon families` group them before the first release: later, that "
+        "is a weaker policy",
     )
 
 
 def _events(study: Study) -> Finding:
     return warning(
         "privacy.individual",
-        f"{noun(study, study.fit)} are of {study.individuals:,} individuals: does the field tell people, or "
-        "events? If it is new in every record, k counts records, and a person with k of them makes a class of "
-        "their own; where everybody has one record, all is well",
+        f"{noun(study, study.fit)} are of {study.individuals:,} individuals: does the field identify people, or "
+        "events? If it is different in every record, k counts records, and a person with k records can be a class "
+        "alone. If everybody has one record, nothing is wrong",
     )
 
 
 def _singling(study: Study) -> list[Finding]:
-    left = f"{study.singled_left:,} sets were not looked at, since there are many"
+    left = f"{study.singled_left:,} sets were not examined, because there are many"
     for found in study.singled:
         if found.share > MANY_SINGLED:
             one = len(found.attributes) == 1
             text = (
                 f"{'it singles' if one else 'together they single'} out {found.share:.0%} of the sampled "
                 "individuals: an attacker who knows these values of a person finds the person in the input and in "
-                "any copy of it. The release guards against that. Coarser values or fewer attributes lose less in "
-                "it; `stream-anon leakage` ranks all sets"
+                "any copy of it. The release protects against that, and loses less if values are coarser or "
+                "attributes fewer; `stream-anon leakage` ranks all sets"
             )
             more = f". {left}: others may do so too" if study.singled_left else ""
             return [warning(", ".join(f"attributes.{name}" for name in found.attributes), text + more)]
     if study.singled_left:
-        text = f"{left}: one of them may single most people out. `stream-anon leakage --most` looks at more"
+        text = f"{left}: one of them may single out most people. `stream-anon leakage --most` examines more"
         return [note("attributes", text)]
     return []
 
@@ -192,7 +191,11 @@ def _singling(study: Study) -> list[Finding]:
 def _forecast_findings(policy: Policy, forecast: Forecast) -> list[Finding]:
     found = []
     if forecast.short:
-        outcome = "suppressed whole" if policy.window.shortfall is Shortfall.SUPPRESS else "held back, however long"
+        outcome = (
+            "suppressed whole"
+            if policy.window.shortfall is Shortfall.SUPPRESS
+            else "held back without a time limit"
+        )
         windows = f"{forecast.short} of {forecast.windows} windows" if forecast.whole else "the sample"
         least = max((policy.crowd, *(shield.k for shield in policy.shields)))
         lacks = f"have fewer than {least} individuals, the largest k of a shield"

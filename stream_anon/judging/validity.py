@@ -13,8 +13,8 @@ from stream_anon.microdata.policy import Policy
 SOON = 30 * DAY  # seconds before a day of the statement at which warnings begin
 _UNTIL, _REVIEW = "release.valid_until", "release.review_by"
 _ADVICE = Advice(
-    "`release.valid_until` in the settings says until when a release is agreed: whoever may decide that writes a "
-    "later day",
+    "`release.valid_until` in the settings is the last day that was agreed for this release: whoever is "
+    "responsible may set a later day",
     "To release all the same, accept {names} (--accept-risk, kafka.accept_risks or accept_risks); every "
     "certificate will name it",
 )
@@ -32,11 +32,11 @@ def validity_findings(statement: Statement, now: float) -> list[Finding]:
     if until is not None and (left := end_of(until) - now) <= 0:
         found.append(_expired(statement))
     elif until is not None and left <= SOON:
-        told = f"is {until}, {_days(left)}: after it no run starts, and one that runs ends"
+        told = f"is {until}, {_days(left)}: after that day no run starts, and a running one ends"
         found.append(warning(_UNTIL, told))
     if review is not None and (left := end_of(review) - now) <= SOON:
         told = f"is {review}, {_days(left)}" if left > 0 else f"was {review}, and it has passed"
-        found.append(warning(_REVIEW, f"{told}: somebody has to look at the release again, and name another day"))
+        found.append(warning(_REVIEW, f"{told}: review the release, and set another day"))
     return found
 
 
@@ -44,7 +44,7 @@ def raise_if_expired(statement: Statement, now: float, accepted: Collection[Cond
     """Raise Refused if nothing may be released any more at a moment, unless somebody has accepted that."""
     ends = statement.ends
     if ends is not None and now >= ends and Condition.RELEASE_EXPIRED not in accepted:
-        raise refusal([_expired(statement)], "nothing must be released any more", _ADVICE)
+        raise refusal([_expired(statement)], "nothing may be released any more", _ADVICE)
 
 
 def _expired(statement: Statement) -> Finding:

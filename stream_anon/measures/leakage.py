@@ -153,7 +153,7 @@ def leakage_after(population: Population, boxes: Boxes, attributes: Sequence[int
     Raises
     ------
     ValueError
-        If a row of the original matches nothing: then this is no release of it.
+        If a row of the original matches nothing: then this is not a release of it.
     """
     total = int(boxes.records.sum()) + suppressed
     groups, count = population.groups(attributes)

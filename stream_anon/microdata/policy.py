@@ -343,7 +343,8 @@ class Policy:
             for name in shield.attributes:
                 if name not in names:
                     raise SettingsError(
-                        f"{key}.attributes", f"{name} is no quasi-identifier; these are {', '.join(sorted(names))}"
+                        f"{key}.attributes",
+                        f"{name} is not a quasi-identifier; these are {', '.join(sorted(names))}",
                     )
             if not shield.attributes or len(set(shield.attributes)) < len(shield.attributes):
                 raise SettingsError(f"{key}.attributes", "must be one or more quasi-identifiers, each named once")
@@ -454,7 +455,7 @@ class Policy:
         for name, diversity in self.diversity.items():
             key = f"privacy.sensitive.{name}"
             if name not in sensitive:
-                raise SettingsError(key, "is no attribute with role: sensitive")
+                raise SettingsError(key, "is not an attribute with role: sensitive")
             if sensitive[name].many and any(getattr(diversity, each.name) for each in CRITERIA[1:]):
                 raise SettingsError(
                     key,

@@ -117,7 +117,7 @@ class OriginalTable:
             raise InputError(f"{self.source}: holds more than {MOST_STUDIED:,} records, too many to compare")
         suppressed = self.population.rows - released.records
         if suppressed < 0:
-            raise InputError(f"{released.source}: holds more records than {self.source}; it is no release of it")
+            raise InputError(f"{released.source}: holds more records than {self.source}; it is not a release of it")
         return suppressed
 
 

@@ -59,21 +59,21 @@ class LogLine(StrEnum):
         "info",
         "No cache holds all kernels of this policy: they are compiled, and kept for the next start.",
         (
-            "Wait for `compiled`: it takes a minute or two. If it comes at every start, no cache can be written: "
-            "see `NUMBA_CACHE_DIR` in docs/start/install.md."
+            "Wait for `compiled`: it takes a minute or two. If this happens at every start, no cache can be "
+            "written: see `NUMBA_CACHE_DIR` in docs/start/install.md."
         ),
     )
     COMPILED = (
         "compiled",
         "info",
-        "The kernels are compiled; the worker goes on.",
+        "The kernels are compiled; the worker continues.",
         "Nothing; `seconds` tells how long it took.",
     )
     SLOW_READING = (
         "slow-reading",
         "warning",
         "Attributes lie so deep in a record that every record is read one by one, twenty times as slowly.",
-        "Nothing, if few records come. Else flatten the input: the attributes named are more than 24 objects deep.",
+        "Nothing, if records are few. Otherwise flatten the input: these attributes are more than 24 objects deep.",
     )
     READY = ("ready", "info", "The worker owns partitions or stands by for them.", "Nothing.")
     NOT_READY = (
@@ -92,16 +92,16 @@ class LogLine(StrEnum):
     LEFT_LATE = (
         "left-late",
         "error",
-        "Something hung while the worker was leaving; the process was ended, as by a crash.",
-        "Nothing is lost. If it comes again, look for a broker that does not answer.",
+        "The worker did not stop in time; its process was ended, as by a crash.",
+        "Nothing is lost. If it happens again, look for a broker that does not answer.",
     )
     FAILED = (
         "failed",
         "error",
-        "The worker ends because of an error that does not pass with time.",
+        "The worker stops because of an error that trying again cannot resolve.",
         (
-            "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); all else is "
-            "a bug: report the line."
+            "Read `error`. Wrong settings and refused permissions need a person (`stream-anon check`); anything "
+            "else is a bug: report the line."
         ),
     )
     WORKER_ENDED = (
@@ -113,8 +113,8 @@ class LogLine(StrEnum):
     FLEET_REFUSED = (
         "fleet-refused",
         "error",
-        "The fleet ends, since its settings or a condition forbid that a worker starts, or that any starts again.",
-        "Read the workers' own words before it: `code` is 2 for settings, 4 for a condition (`stream-anon check`).",
+        "The fleet ends, because its settings or a condition forbid starting a worker, or starting one again.",
+        "Read the workers' own lines before it: `code` is 2 for settings, 4 for a condition (`stream-anon check`).",
     )
     WORKER_NOT_STARTED = (
         "worker-not-started",
@@ -132,7 +132,7 @@ class LogLine(StrEnum):
         "at-least-once",
         "warning",
         "Records can be published twice: the settings ask for delivery at least once.",
-        "Runbook at-least-once: it must be somebody's decision.",
+        "Runbook at-least-once: this must be a deliberate decision.",
     )
     SHADOW = (
         "shadow",
@@ -149,13 +149,13 @@ class LogLine(StrEnum):
     RESUMED = (
         "resumed",
         "warning",
-        "A paused service reads on, by an operator's order or because its time is over (`by`).",
+        "A paused service reads again, by an operator's order or because the pause is over (`by`).",
         "Nothing.",
     )
     PAUSE_FORGOTTEN = (
         "pause-forgotten",
         "warning",
-        "A service ends that was paused by an order, which is not kept: the next start reads.",
+        "A service that was paused by an order ends. The order is not kept: the next start reads.",
         "If nothing may be read yet, set `kafka.paused: true` before the next start, or order the pause again.",
     )
     BROKER_AWAY = (
@@ -168,7 +168,7 @@ class LogLine(StrEnum):
     SCHEMA_CHANGED = (
         "schema-changed",
         "warning",
-        "Records name a schema anew that lacks declared fields, has them anew or retyped, or cannot be read.",
+        "Records name a new schema in which declared fields are missing, added or retyped, or that cannot be read.",
         "Runbook schema-changed: compare the named fields with the policy; texts may be finer now. `untold`: more.",
     )
     SCHEMA_UNKNOWN = (
@@ -187,13 +187,13 @@ class LogLine(StrEnum):
         "clock-set-ahead",
         "warning",
         "The time of day of this machine was set ahead, or the machine was suspended.",
-        "Runbook clock: compare the clock with another one. Certificates and log lines tell its time from here on.",
+        "Runbook clock: compare the clock with another one. Certificates and log lines have its time from here on.",
     )
     CLOCK_SET_BACK = (
         "clock-set-back",
         "warning",
         "The time of day of this machine was set back by more than five seconds; the worker follows it.",
-        "Runbook clock: find out which time was wrong. Certificates and log lines until here tell the earlier one.",
+        "Runbook clock: find out which time was wrong. Certificates and log lines up to here have the earlier one.",
     )
     THROTTLED = (
         "throttled",
@@ -204,7 +204,7 @@ class LogLine(StrEnum):
     LEDGER_HELD = (
         "ledger-held",
         "error",
-        "Somebody's transaction is open on the ledger: windows and takeovers wait until it ends.",
+        "A transaction is open on the ledger: windows and takeovers wait until it ends.",
         "Runbook ledger-held-by-transaction, now: find the producer and abort it.",
     )
     REVOKED = (
@@ -216,7 +216,7 @@ class LogLine(StrEnum):
     ASSIGNED = (
         "assigned",
         "info",
-        "The group gave partitions; their records are not taken before the takeover is done.",
+        "The group assigned partitions; their records are not taken until the takeover is done.",
         "Nothing; `taken-over` follows within seconds.",
     )
     STANDING_BY = (
@@ -240,13 +240,13 @@ class LogLine(StrEnum):
     GROUP_SHARED = (
         "group-shared",
         "warning",
-        "Somebody who is no worker has joined the consumer group, and may be given partitions.",
+        "A consumer that is not a worker has joined the group, and may be assigned partitions.",
         "Runbook partitions-unowned, now: records of those partitions are not released.",
     )
     GROUP_UNWATCHED = (
         "group-unwatched",
         "warning",
-        "This user may not ask who is in the consumer group: `group-shared` would not be told of a stranger.",
+        "This user may not list the group's members: a consumer that is not a worker would go unnoticed.",
         "Allow the user DESCRIBE on the group (with MSK's IAM: DescribeGroup); it is asked again within 5 minutes.",
     )
     SUPERSEDED = (
@@ -264,8 +264,8 @@ class LogLine(StrEnum):
     OFFSET_SKIPPED = (
         "offset-skipped",
         "warning",
-        "The committed offset lies above the ledger: somebody chose to skip records.",
-        "Find out who set the group's offsets ahead: the records between are never published.",
+        "The committed offset is ahead of the ledger: somebody chose to skip records.",
+        "Find out who set the group's offsets ahead: the skipped records are never published.",
     )
     LEDGER_CREATED = (
         "ledger-created",
@@ -277,19 +277,19 @@ class LogLine(StrEnum):
         "counts-begun",
         "warning",
         "The topic that counts releases was missing and has been created: nobody counts as released before.",
-        "Nothing when privacy.returning is new. Else counts were lost: find out who deleted the topic.",
+        "Nothing if privacy.returning is new. Otherwise counts were lost: find out who deleted the topic.",
     )
     COUNTS_PASSED_OVER = (
         "counts-passed-over",
         "warning",
-        "Entries of the topic that counts releases are by another key: whom they name is not counted.",
-        "Nothing when the key was changed on purpose. Else give all workers the key that wrote them.",
+        "The topic that counts releases has entries of another key: the people in them are not counted.",
+        "Nothing if the key was changed on purpose. Otherwise give all workers the key that wrote them.",
     )
     PEOPLE_SCATTERED = (
         "people-scattered",
         "error",
         "People of one window have records in several partitions: they may be released as often from each.",
-        "Let producers key records by individual; told once an hour.",
+        "Let producers key records by individual. Logged once an hour.",
     )
     LEDGER_ENTRY_MISSING = (
         "ledger-entry-missing",
@@ -319,7 +319,7 @@ class LogLine(StrEnum):
         "window-published",
         "info",
         "A window was published and its offsets committed.",
-        "Nothing; the one line a window leaves.",
+        "Nothing; each window leaves this one line.",
     )
     ORDER_ADOPTED = (
         "order-adopted",
@@ -330,7 +330,7 @@ class LogLine(StrEnum):
     SIZE_LEARNED = (
         "size-learned",
         "info",
-        "By the loss of published windows, the next ones close at another number of records.",
+        "Going by the loss of published windows, the next ones close at another number of records.",
         "Nothing; where `needed` stays above `by_delay`, `window.target_loss` is not met within `max_delay`.",
     )
     WINDOW_ABANDONED = (
@@ -342,14 +342,14 @@ class LogLine(StrEnum):
     WINDOWS_BOUNDED = (
         "windows-bounded",
         "info",
-        "What a window holds at the most when the worker begins, and when it may hold more again.",
-        "Nothing; `memory`, if it is bounded, is bytes of what is kept of its records.",
+        "The most that a window may hold; logged when the worker starts, and when that grows again.",
+        "Nothing; `memory`, if it is bounded, is the bytes that are kept of a window's records.",
     )
     WINDOWS_SMALLER = (
         "windows-smaller",
         "warning",
-        "Windows were too large for their time, or memory is short: they close earlier from now on.",
-        "They lose more, and grow back. Raise the pod's limit; for `time`, kafka.transaction_timeout may do.",
+        "Windows took too long to publish, or memory is short: from now on they close earlier.",
+        "Smaller windows lose more. Raise the pod's limit; for `time`, raise kafka.transaction_timeout.",
     )
     WINDOW_WITHHELD = (
         "window-withheld",
@@ -360,20 +360,20 @@ class LogLine(StrEnum):
     RELEASE_EXPIRED = (
         "release-expired",
         "error",
-        "The day up to which the policy states its release has passed: nothing more is published, the worker ends.",
-        "Runbook release-expired: whoever may decide that names a later day. Records wait in the input.",
+        "The policy's `release.valid_until` has passed: nothing more is published, and the worker ends.",
+        "Runbook release-expired: whoever is responsible may set a later day. Records wait in the input.",
     )
     ATTRIBUTE_VANISHED = (
         "attribute-vanished",
         "warning",
-        "Attributes that came in earlier windows come in no record any more; null is published for all.",
-        "Runbook attribute-missing: ask the producers whether they renamed or dropped them. Said once.",
+        "No record has a value any more of attributes that earlier windows had; null is published for all.",
+        "Runbook attribute-missing: ask the producers whether they renamed or dropped them. Logged once.",
     )
     ATTRIBUTE_BACK = (
         "attribute-back",
         "info",
         "Attributes that had vanished have values again.",
-        "Nothing; records that were released meanwhile stay without them.",
+        "Nothing; records that were released in between stay without values.",
     )
     SUPPRESSED_TOO_MANY = (
         "suppressed-too-many",
@@ -390,31 +390,31 @@ class LogLine(StrEnum):
     AUDIT_FAILED = (
         "audit-failed",
         "error",
-        "A published window does not fit its own certificate.",
+        "A published window does not match its own certificate.",
         "Runbook audit-failed, now: the window is published.",
     )
     LEAKAGE_UNMEASURED = (
         "leakage-unmeasured",
         "error",
-        "Measuring what a published window leaks broke off: a bug, please report it.",
+        "Measuring what a published window leaks failed: a bug, please report it.",
         "Nothing else is affected. The metric shows the last window that was measured.",
     )
     SIZE_UNSTUDIED = (
         "size-unstudied",
         "error",
-        "Closing parts of a published window, to learn what smaller ones lose, broke off: a bug, please report it.",
+        "Closing parts of a published window, to learn what smaller ones lose, failed: a bug, please report it.",
         "Nothing else is affected. Sizes are learned from whole windows meanwhile.",
     )
     COMMIT_UNCERTAIN = (
         "commit-uncertain",
         "warning",
-        "A transaction broke; ledger and stable offsets decide how it ended.",
-        "Nothing: ledger and stable offsets decide. If it goes on: read `error`, then runbook stalled.",
+        "A transaction failed, and it is not known whether it was committed.",
+        "Nothing: ledger and stable offsets decide. If it continues: read `error`, then runbook stalled.",
     )
     COMMIT_SETTLED = (
         "commit-settled",
         "warning",
-        "The outcome of a broken transaction is known.",
+        "The outcome of a failed transaction is known.",
         "Nothing; no record was lost or published twice.",
     )
     COMMIT_FENCED = (
@@ -427,5 +427,5 @@ class LogLine(StrEnum):
         "library",
         "warning, error",
         "A library logged messages; their text is withheld, since it may hold values.",
-        "Nothing by itself; `logger` names the library. Look at our own lines around it.",
+        "Nothing by itself; `logger` names the library. Look at the service's own lines around it.",
     )

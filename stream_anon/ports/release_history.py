@@ -63,7 +63,7 @@ def read_entry(entry: bytes) -> ReturnsEntry:
     """
     people = len(entry) - _HEAD.size
     if people <= 0 or people % 8 or entry[0] != _VERSION:
-        raise ValueError("is no entry of this version")
+        raise ValueError("is not an entry of this version")
     _, own, sealed = _HEAD.unpack_from(entry)
     if sealed < 0:
         raise ValueError("is of no time")

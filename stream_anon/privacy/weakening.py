@@ -65,7 +65,9 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         yield Weakening("privacy.max_share", _rose(asked["max_share"], asks["max_share"]))
     old, new = (each.get("counterfeits", 0) for each in (asked, asks))
     if new > old:
-        yield Weakening("privacy.counterfeits", f"{_rose(old, new)}: of more classes half may be nobody's")
+        yield Weakening(
+            "privacy.counterfeits", f"{_rose(old, new)}: in more classes, half of the records may be nobody's"
+        )
     if after["extra_levels"] < before.get("extra_levels", 0):
         yield Weakening("privacy.extra_levels", _fell(before["extra_levels"], after["extra_levels"]))
     yield from _individual(before.get("individual", after["individual"]), after["individual"])
@@ -83,7 +85,7 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
         for name, attribute in after["attributes"].items():
             yield from _attribute(f"attributes.{name}", before["attributes"].get(name), attribute, whole=whole)
     if "engine" in before and "engine" in after and before["engine"] != after["engine"]:
-        text = f"was {before['engine']} and would be {after['engine']}: classes of each tell other things"
+        text = f"was {before['engine']} and would be {after['engine']}: the classes of each reveal different things"
         yield Weakening("engine.name", text)
     if "terms" in before and "terms" in after:
         yield from _terms(before["terms"], after["terms"])
@@ -95,7 +97,7 @@ def _individual(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weak
     if had["field"] == EVERY_RECORD:
         return
     if has.get("path") != had.get("path"):
-        words = f"was {_in_words(had)} and would be {_in_words(has)}: others are counted"
+        words = f"was {_in_words(had)} and would be {_in_words(has)}: other people would be counted"
         yield Weakening("privacy.individual", words)
     elif lost := [step for step in had.get("normalize", ()) if step not in has.get("normalize", ())]:
         words = f"loses {', '.join(lost)}: an individual with an id in several spellings would count as several"
@@ -113,10 +115,10 @@ def _terms(had: Mapping[str, Any], has: Mapping[str, Any]) -> Iterator[Weakening
     if new > old:
         yield Weakening("window.max_records_per_individual", _rose(old, new))
     if has.get("shortfall", "suppress") == "hold" != had.get("shortfall", "suppress"):
-        text = "would be hold: the time of publication then tells when those came for whom it waited"
+        text = "would be hold: the time of publication would reveal when the people came for whom it waited"
         yield Weakening("window.shortfall", text)
     if has.get("replayable", False) > had.get("replayable", False):
-        yield Weakening("engine.seed", "would be given: anybody who knows it knows what the engine draws")
+        yield Weakening("engine.seed", "would be set: anybody who knows it knows what the engine draws")
     if has.get("null_values") != had.get("null_values"):
         yield Weakening("input.null_values", "would be other texts: other ids and values count as missing")
     for name in sorted(set(has.get("linkable", ())).difference(had.get("linkable", ()))):
@@ -250,7 +252,7 @@ def _attribute(
             yield Weakening(f"{place}.{key}", text)
         old, new = before.get("publish", ShownAs.FAMILY), after.get("publish", ShownAs.FAMILY)
         if after.get("families") and new != old:
-            text = f"was {old} and would be {new}, which promises something else to whoever comes back"
+            text = f"was {old} and would be {new}, which promises something else to people who come back"
             yield Weakening(f"{place}.publish", text)
 
 
@@ -262,7 +264,7 @@ def _unlisted_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> I
         if listed or after["attributes"].get(name, {}).get("role") not in _PUBLISHED:
             continue
         if has.get(name) != families:
-            text = "would be others, or none: whose values a family had is not known to be together still"
+            text = "would be other ones, or none: values that one family had may no longer be in one family"
             yield Weakening(f"privacy.sensitive.{name}.families", text)
 
 

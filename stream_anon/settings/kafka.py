@@ -192,8 +192,9 @@ only."""
     max_record_bytes: int = Field(default=MOST_RECORD_BYTES, ge=64, le=104_857_600)
     """Larger records are rejected unread. What is released is bounded by the output's max.message.bytes."""
     assignment: Literal["packed", "spread"] = "packed"
-    """Whether as few workers as carry the load read all partitions and the others stand by, or all workers read
-    equally many: larger windows lose less information. One worker with `spread` is enough to spread them."""
+    """packed: as few workers as carry the load read all partitions, in larger windows that lose less information,
+    and the others stand by. spread: all workers read equally many; one worker with `spread` is enough for
+    that."""
     session_timeout: Duration = Field(default=10.0, ge=1, le=300)
     """After how long a silent worker's partitions go to others."""
     transaction_timeout: Duration = Field(default=10.0, ge=1, le=300)

@@ -35,18 +35,18 @@ class WindowSettings(Section):
     explanation: ClassVar[
         str
     ] = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
-each window, between 0.9 and 1 times `max_delay`. A larger window loses less information and costs less a record, so
-leave `max_records` out: then `max_delay` decides. With `auto` a window is full when what it holds takes
-`max_memory`, or at 1,000,000 records (10,000 with `k-forest`). A service begins with 100,000 and doubles that while
-full windows are published fast. If it finds one too large for `kafka.transaction_timeout`, or to be closed and
-written within a quarter of `max_delay`, or memory short, it goes on with smaller ones, and says so. All that `auto`
-promises, and certificates state, are the 10,000 below which no window is made smaller for want of time. A number
-must not be below `privacy.k`.
+each window, between 0.9 and 1 times `max_delay`. A larger window loses less information and costs less per
+record, so leave `max_records` out: then `max_delay` decides. With `auto` a window is full when what it holds
+takes `max_memory`, or at 1,000,000 records (10,000 with `k-forest`). A service begins with 100,000 and doubles
+that while full windows are published fast. If it finds one too large for `kafka.transaction_timeout`, or to be
+closed and written within a quarter of `max_delay`, or memory short, it goes on with smaller ones, and says so.
+`auto` promises only this, which certificates state: no window is made smaller than 10,000 records for lack of
+time. A number must not be below `privacy.k`.
 
 `stream-anon anonymize` and `anonymize_frame` take a file or a frame as one table: of this section, only
-`max_records_per_individual` has a say there, and it counts over the whole table. With `--by-arrival`
-(`by_arrival=True`) a window closes whenever `max_records` have come, as in a stream. Engine `k-forest` has no other
-windows.
+`max_records_per_individual` applies there, and it counts over the whole table. With `--by-arrival`
+(`by_arrival=True`) a window closes whenever `max_records` have come, as in a stream. Engine `k-forest` has no
+other windows.
 
 `shortfall: hold` lets an overdue window wait for people: for `least_people`, or for as many as a class needs at
 least, which is `k`, that of the largest shield, or `distinct_l`. This breaks the bound of `max_delay` on purpose.
@@ -56,11 +56,11 @@ many times as many people as a class needs, or most windows of a quiet topic are
 
 `target_loss` closes windows as early as the loss allows: that of the records that are published, for suppressed
 ones do not count here. A service learns from the windows that it has published how loss falls with their records,
-and closes a window at the size that promises the target: no later than
-`max_records` and `max_delay`, at 10 times `k` records or more, and not by its size while it has fewer people than a
-class or `least_people` needs. The first windows, before anything is learned, close as if it were not given. What is
-no service, such as `anonymize --by-arrival` and `Anonymizer`, does not learn, and closes windows as if it were not
-given. It is not for `t_closeness`, `delta_disclosure` and `beta_likeness`, which ask less of a smaller window. See
+and closes a window at the size that promises the target: no later than `max_records` and `max_delay`, at 10 times
+`k` records or more, and not by its size while it has fewer people than a class or `least_people` needs. The first
+windows, before anything is learned, close as if it were not given. Whatever is not a service, such as `anonymize
+--by-arrival` and `Anonymizer`, does not learn, and ignores `target_loss`. It is not for `t_closeness`,
+`delta_disclosure` and `beta_likeness`, which ask less of a smaller window. See
 [operations.md](../guides/operations.md#windows-by-loss)."""
 
     max_records: Annotated[int, Field(ge=2, le=MOST_RECORDS)] | Literal["auto"] = "auto"

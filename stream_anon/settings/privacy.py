@@ -26,7 +26,7 @@ differences that `normalize` names. They are taken away in this order, in every 
 
 - `nfkc`: Unicode's compatibility form (letters composed or not, full width, ligatures).
 - `casefold`: upper and lower case.
-- `strip`: blanks, control and format characters at both ends. An id of nothing else is none.
+- `strip`: blanks, control and format characters at both ends. An id that consists of nothing else is missing.
 - `uuid`: case, braces, hyphens and `urn:uuid:` of a UUID.
 - `digits`: zeros in front of an id of digits alone, and the script of the digits.
 
@@ -45,14 +45,14 @@ class ShieldSettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """`k` of `privacy` is the requirement on all quasi-identifiers; a shield is a further one on some of them,
-such as `shields: [{attributes: [age, zip], k: 50}]`: what is published of age and zip, whatever stands
-beside it, is shared by 50 individuals of the window. A shield that asks no more than `privacy.k`, or than
-another one on the same attributes and more, holds by itself. Classes are formed as without shields. Where
-too few share a tuple of its attributes, these attributes are published coarser until enough do, at the
-least loss; what this would take above `max_level` is suppressed (`shield`). A window of fewer individuals
-than any `k` is suppressed whole or held (`window.shortfall`). Of methods for files, `iab` meets shields
-as it meets its `requirements`, others suppress what falls short, and `anatomy` refuses them."""
+    ] = """`k` of `privacy` is the requirement on all quasi-identifiers; a shield is a further one on some of
+them, such as `shields: [{attributes: [age, zip], k: 50}]`: what is published of age and zip, whatever stands
+beside it, is shared by 50 individuals of the window. A shield whose `k` is no larger than `privacy.k`, or than
+that of a shield on the same attributes and more, is met anyway. Classes are formed as without shields. Where too
+few share a tuple of its attributes, these attributes are published coarser until enough do, at the least loss;
+what this would take above `max_level` is suppressed (`shield`). A window of fewer individuals than any `k` is
+suppressed whole or held (`window.shortfall`). Of methods for files, `iab` meets shields as it meets its
+`requirements`, others suppress what falls short, and `anatomy` refuses them."""
 
     attributes: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1)
     """Quasi-identifiers."""
@@ -65,21 +65,21 @@ class ReturningSettings(Section):
 
     explanation: ClassVar[
         str
-    ] = """For `run` with `delivery: exactly-once`, and one `input` topic that is keyed by person: all records of a
-person stand in one partition. A release is a window with one or more records of a person. What comes of them after
-`most` releases is suppressed (`returning`). Periods are counted from the epoch: a person is released at most `most`
-times in each of them, and at most twice as often in any stretch of time as long as one. Counts are kept in the
-topic `kafka.returns`, in each window's transaction, under pseudonyms that follow from the key. What is promised:
-[privacy.md](../explain/privacy.md#returns-how-often-one-person-is-released). How to run it:
-[operations.md](../guides/operations.md#returns)."""
+    ] = """For `run` with `delivery: exactly-once`, and one `input` topic that is keyed by person: all records of
+a person stand in one partition. A release is a window with one or more records of a person. Further records of a
+person who has had `most` releases are suppressed (`returning`). Periods are counted from the epoch: a person is
+released at most `most` times in each of them, and at most twice as often in any stretch of time as long as one.
+Counts are kept in the topic `kafka.returns`, in each window's transaction, under pseudonyms that follow from the
+key. What is promised: [privacy.md](../explain/privacy.md#returns-how-often-one-person-is-released). How to run
+it: [operations.md](../guides/operations.md#returns)."""
 
     most: int = Field(ge=1, le=MOST_RETURNS)
     """Releases of one person in a period."""
     period: Duration = Field(ge=60, le=366 * 86_400)
     """Length of a period, such as 30d."""
     key_file: Annotated[str, Field(min_length=1)] | None = None
-    """A file with a secret of 16 bytes or more, relative to this one, the same for all workers: run needs it. With
-    another key all counts begin anew."""
+    """A file with a secret of 16 bytes or more, relative to this one, the same for all workers: run needs it.
+    With another key all counts start again from zero."""
 
 
 class PresenceSettings(Section):
@@ -89,13 +89,12 @@ class PresenceSettings(Section):
         str
     ] = """Of all people of the population who fit what is published of a class, at most the share `most` may be
 individuals of the class. `population` is a CSV file: a column for each quasi-identifier, by the column that it
-has in a CSV file of records, with values as records have them, an empty cell for none; and the column `count`, how
-many people have this combination. Whoever is missing in it does not count. Where a class has too many, it is united
-with one near it; what this does not help, and what fixed levels publish, is suppressed (`presence`). Every
-quasi-identifier is published as nodes. It is not for `method: anatomy` and `iab`, and with another method not for
-`unknown: root`. The population is published nowhere: certificates and
-policy documents have its hash and size. See
-[privacy.md](../explain/privacy.md#presence-whether-somebody-is-in-the-data-at-all)."""
+has in a CSV file of records, with values as records have them, an empty cell for none; and the column `count`,
+how many people have this combination. People who are missing from it do not count. Where a class has too many, it
+is united with one near it; what still has too many, and what fixed levels publish, is suppressed (`presence`).
+Every quasi-identifier is published as nodes. It is not for `method: anatomy` and `iab`, and with another method
+not for `unknown: root`. The population is published nowhere: certificates and policy documents have its hash and
+size. See [privacy.md](../explain/privacy.md#presence-whether-somebody-is-in-the-data-at-all)."""
 
     population: Annotated[str, Field(min_length=1)]
     """A file of how many people have each combination of quasi-identifiers, relative to this one."""
@@ -116,14 +115,14 @@ class PrivacySettings(Section):
     explanation: ClassVar[str] = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
 `individual: {field: person_id}`.
 
-One of `k` and `max_risk` is required. `max_risk: 0.09` is another word for `k: 12`: whoever knows that a person is
-in a class of 12 guesses their record with a probability of 1/12, and 1/11 is above 0.09. Both are the same policy,
-with the same digest. If both are given, they must agree. A variable of the environment or an option that gives one
-of them replaces both of the file.
+One of `k` and `max_risk` is required. `max_risk: 0.09` means the same as `k: 12`: somebody who knows that a
+person is in a class of 12 guesses their record with a probability of 1/12, and 1/11 is above 0.09. Both are the
+same policy, with the same digest. If both are given, they must agree. A variable of the environment or an option
+that gives one of them replaces both of the file.
 
-`k: none` asks nothing of classes: only `shields` protect, and a quasi-identifier in none of them is unprotected. It
-is for files that `method: iab` recodes. The word must be written; a `k` that is missing or empty is an error.
-`max_share` is a share of a class of k individuals and must be left out then.
+With `k: none` a class needs no number of people: only `shields` protect, and a quasi-identifier in none of them
+is unprotected. It is for files that `method: iab` recodes. The word must be written out: a `k` that is missing or
+empty is an error. `max_share` is a share of a class of k individuals and must be left out then.
 
 `max_suppressed` is compared with the records of a window that would be released or suppressed; those over their
 individual's limit are among the suppressed. A window above it is published with an alert (`publish`) or suppressed
@@ -164,11 +163,11 @@ With `counterfeits` k is asked of a class's records, and half of k of its people
     """What becomes of a window that would suppress more: it is published with an alert, or suppressed
     whole."""
     returning: ReturningSettings | None = None
-    """How often one person is released at most: see privacy.returning."""
+    """How often one person may be released: see privacy.returning."""
     presence: PresenceSettings | None = None
-    """Which share of the people who fit a class may be in this class: see privacy.presence."""
+    """Largest share of the people who fit a class that may be in it: see privacy.presence."""
     counterfeits: Annotated[str, Field(pattern=SHARE_PATTERN)] | None = None
-    """Which share of a file's released records may be nobody's, such as 1%, at most 10%: with a method they
+    """Share of a file's released records that may be nobody's, such as 1%, at most 10%: with a method they
     complete classes of fewer than k people, which would be suppressed. By default none."""
     revision: int = Field(default=0, ge=0, le=MOST_REVISION)
     """Raise it with every change of the policy; a lower one never takes over from a higher one."""

@@ -27,7 +27,7 @@ def by_families(
     known = {attribute.name for attribute in attributes if isinstance(attribute, Sensitive)}
     for name in own:
         if name not in known:
-            raise SettingsError(f"privacy.sensitive.{name}", "is no attribute with role: sensitive")
+            raise SettingsError(f"privacy.sensitive.{name}", "is not an attribute with role: sensitive")
     return tuple(
         replace(
             attribute,

@@ -29,9 +29,9 @@ def give(host: str, port: int, order: str, seconds: float | None = None) -> str:
         If no service answers.
     """
     if host not in LOOPBACK:
-        raise SettingsError("http.admin_host", f"is {host}: orders are taken on loopback only")
+        raise SettingsError("http.admin_host", f"is {host}: orders are accepted on loopback only")
     if not port:
-        raise SettingsError("http.admin_port", "is 0, any free port: give the one that the line `serving` names")
+        raise SettingsError("http.admin_port", "is 0, any free port: set the one that the log line `serving` names")
     connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=_WITHIN)
     try:
         path = f"/{order}" if seconds is None else f"/{order}?for={seconds}"
@@ -43,7 +43,7 @@ def give(host: str, port: int, order: str, seconds: float | None = None) -> str:
     finally:
         connection.close()
     if response.status != 200:
-        raise Refused(f"the service at {host}:{port} takes no such order ({response.status})")
+        raise Refused(f"the service at {host}:{port} does not accept this order ({response.status})")
     return text
 
 

@@ -129,7 +129,9 @@ class _Pages(web.Server):
                 return answer(b"misdirected request\n", status=421)
             order = orders.get(request.path)
             if order is not None:
-                return obey(request, order) if names else answer(b"orders are taken on loopback only\n", status=403)
+                return (
+                    obey(request, order) if names else answer(b"orders are accepted on loopback only\n", status=403)
+                )
             stream = streams.get(request.path)
             if stream is None:
                 return respond(request, pages)
@@ -205,7 +207,9 @@ class HttpServers:
         try:
             server = await loop.create_server(pages, host, port, backlog=BACKLOG)
         except (OSError, OverflowError):
-            raise SettingsError(key, f"cannot listen on {host}:{port}: the address is taken or not ours") from None
+            raise SettingsError(
+                key, f"cannot listen on {host}:{port}: the address is in use, or not one of this machine"
+            ) from None
         self._pages.append(pages)
         self._listening.append(server)
         return host, int(server.sockets[0].getsockname()[1])

@@ -58,7 +58,7 @@ class RegistryAccess:
         elif self.token is not None or self.token_file is not None:
             token = self._secret("token_file", self.token, self.token_file)
             if not token.isascii() or not token.isprintable() or " " in token:
-                raise RegistryError("kafka.registry.token_file: holds no token of one word")
+                raise RegistryError("kafka.registry.token_file: does not hold a token, which is one word")
             headers["Authorization"] = f"Bearer {token}"
         return headers
 

@@ -172,7 +172,7 @@ def _show_study(console: Console, study: Study, policy: Policy, complete: bool) 
             accepted = ", accepted by accept_missing" if absent.accepted else ""
             console.print(Text(f"  {absent.attribute}: {absent.share:.2%} of the records{accepted}"))
     if study.forecast is not None:
-        _heading(console, "What would become of it" if study.whole else "What one worker would make of it")
+        _heading(console, "What would be released" if study.whole else "What one worker would publish")
         _show_forecast(console, study, study.forecast, policy)
     if study.given_away:
         _heading(console, "What its classes would give away of sensitive attributes")
@@ -250,8 +250,8 @@ def _show_findings(console: Console, report: CheckReport) -> None:
             command, does = ("anonymize", "releases it") if of_file else ("run", "starts")
             console.print(
                 Text(
-                    f"`{command} --accept-risk NAME` {does} all the same, with the name in brackets; certificates "
-                    "name it."
+                    f"`{command} --accept-risk NAME` {does} all the same: NAME stands in brackets above, and "
+                    "certificates will state it."
                 )
             )
     else:

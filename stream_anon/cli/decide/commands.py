@@ -143,11 +143,11 @@ def propose_policy(
         list[str] | None,
         typer.Option(
             metavar="NAME=COUNT",
-            help="Publish a number in COUNT ranges of about equally many records; may be given more than once.",
+            help="Publish a number in COUNT ranges with about equally many records; may be given more than once.",
         ),
     ] = None,
 ) -> None:
-    """Write a first policy from a sample; a person must decide what it marks."""
+    """Write a first policy from a sample; you decide what it marks with DECIDE."""
     from stream_anon.cli.decide.propose import propose
 
     if k is not None and max_risk is not None:

@@ -41,7 +41,7 @@ def deal_families(
     ] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Deal the values of a sensitive attribute into families, for people who come back."""
+    """Group the values of a sensitive attribute into families, to protect people who appear in many windows."""
     from stream_anon.cli.decide.families import families
 
     chosen, source = sampled("families", policy, config, sample, standard)

@@ -17,11 +17,12 @@ from rich.text import Text
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.cli.counting import counting
 from stream_anon.errors import SettingsError
+from stream_anon.extras import require
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.plan.arrivals import Load, arrivals_of
 from stream_anon.operations.plan.planning import FEW_WINDOWS, Plan, PlanChoices, PlanLimits, plan, warm_engines
-from stream_anon.operations.plan.plot import plan_plot, require_matplotlib
+from stream_anon.operations.plan.plot import plan_plot
 from stream_anon.operations.plan.trial import Setting, diversity_with
 from stream_anon.operations.samples import SampleSource
 from stream_anon.rounding import exactly, in_percent, rounded
@@ -98,7 +99,7 @@ def show_plan(
         If no broker answers (exit code 3).
     """
     if told.picture is not None:
-        require_matplotlib()
+        require("--svg", "matplotlib")  # before the settings are tried, which takes a while
     policy = load_policy(policy_file)
     console = Console(stderr=True, highlight=False, markup=False)
     with saying_when_compiling():

@@ -53,7 +53,7 @@ def topics(config: Path, *, create: bool, inputs: bool, commands: bool, partitio
 
 def _created(plan: TopicPlan, made: Described | str) -> str:
     seen = isinstance(made, Described) and made.settings
-    unseen = "" if seen else "; its settings may not be seen by this user (DESCRIBE_CONFIGS)"
+    unseen = "" if seen else "; this user may not see its settings (DESCRIBE_CONFIGS)"
     return f"created {plan.name}: {_size(plan.partitions, plan.replicas)}, as asked{unseen}"
 
 

@@ -14,6 +14,7 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.cli.counting import counting
 from stream_anon.cli.figures import print_figures, print_remarks
 from stream_anon.errors import SettingsError
+from stream_anon.extras import require
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import LabelBook, OriginalTable, Released, read_released, read_table
@@ -22,8 +23,6 @@ from stream_anon.operations.utility.classifiers import (
     CLASSIFIERS,
     SEARCH,
     Effort,
-    require_flaml,
-    require_scikit_learn,
 )
 from stream_anon.operations.utility.risk import RiskRequest, study_risks
 from stream_anon.operations.utility.study import study_utility
@@ -104,7 +103,7 @@ def utility(
     """
     lesson, seed = asked.lesson, asked.seed
     if lesson is not None:
-        require_scikit_learn()
+        require("--label", "sklearn")  # before files are read, which takes a while
     policy = load_policy(config, {"engine": {"order": None}})
     book = None if lesson is None else LabelBook(policy, lesson.label)
     table = read_table(policy, SampleSource(original, config), book)
@@ -134,7 +133,7 @@ def lesson_of(label: str | None, test: str | None, seconds: float, *, search: bo
             raise SettingsError("--test" if test is not None else "--search", "needs --label NAME")
         return None
     if search:
-        require_flaml()
+        require("--search", "flaml", "lightgbm", "xgboost")
     return ClassifierTask(label, test, seconds, search)
 
 

@@ -99,11 +99,17 @@ def report_release(
     certificates: Annotated[Path | None, typer.Option(metavar="FILE", help="Their certificates.")] = None,
     since: Annotated[
         str | None,
-        typer.Option("--from", metavar="TIME", help="Windows that closed from then on: a time, a day, or 7d ago."),
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Only windows that closed at this time or later: a time, a day, or 7d ago.",
+        ),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option("--to", metavar="TIME", help="Windows that closed before: a time, a day, or 1h ago."),
+        typer.Option(
+            "--to", metavar="TIME", help="Only windows that closed before this time: a time, a day, or 1h ago."
+        ),
     ] = None,
     original: Annotated[
         str | None, typer.Option(metavar="FILE", help="A sample of the input: what the risk was before.")
@@ -117,7 +123,7 @@ def report_release(
     ] = None,
     max_risk: Annotated[
         float | None,
-        typer.Option(help="The risk that nobody may exceed; by default that of the policy.", min=0, max=1),
+        typer.Option(help="Highest acceptable risk of any person; by default that of the policy.", min=0, max=1),
     ] = None,
     former_input: FormerInput = None,
     digest_key: DigestKeys = None,
@@ -133,7 +139,7 @@ def report_release(
         Path | None, typer.Option(metavar="FILE", help="Sign what is written: FILE.sig beside each file.")
     ] = None,
 ) -> None:
-    """State what was released in a period, what it risks, and what it does not promise, for who must sign.
+    """Report what was released in a period, the risks, and what is not promised, for those who sign it off.
 
     It audits the period first. It ends with 1 if the audit finds something, or a risk is above the threshold.
     """
@@ -153,7 +159,7 @@ def verify_signature(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with FILE.sig beside it, as report writes.")],
     public_key: Annotated[list[Path], typer.Option(metavar="FILE", help="Public keys, PEM.")],
 ) -> None:
-    """Say who has signed a file; end with 1 if nobody whose key is given."""
+    """Say who signed a file; exit with 1 if it was none of the given keys."""
     from stream_anon.cli.prove.report import verify_file
 
     raise typer.Exit(verify_file(file, public_key))
@@ -166,7 +172,7 @@ def print_public_key(
     ],
     new: Annotated[bool, typer.Option("--new", help="Make the key first; FILE must not exist.")] = False,
 ) -> None:
-    """Print the public key of a key that signs certificates, for `audit --public-key`; with --new, make both."""
+    """Print the public key of a signing key, for `audit --public-key`; with --new, create both first."""
     from stream_anon.cli.prove.signing_key import signing_key
 
     raise typer.Exit(signing_key(file, new=new))
@@ -221,7 +227,7 @@ def attack_own_release(
     seed: Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Attack a release as somebody would who knows people. Say how often it helps, and what lowers that."""
+    """Attack a release as somebody who knows people would; say how often it succeeds, and what lowers the risk."""
     from stream_anon.cli.prove.attack import AttackedRelease, attack_release
     from stream_anon.operations.attack.attacking import AttackRequest
 

@@ -110,7 +110,7 @@ def _check_written(subject: ReportSubject, options: ReportOptions) -> None:
 
 
 def verify_file(path: Path, public_keys: Sequence[Path]) -> int:
-    """Print who has signed a file; return 1 if nobody whose key is given, else 0."""
+    """Print who signed a file; return 1 if it was none of the given keys, else 0."""
     try:
         name = signer_of(path, read_public_keys(public_keys))
     except CertificateError as error:

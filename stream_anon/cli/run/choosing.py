@@ -59,7 +59,7 @@ class TerminalHolder:
             if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(choices):
                 self.chosen.append(choices[int(answer) - 1])
                 return self.chosen[-1]
-            self._console.print(f"that is no number from 1 to {len(choices)}")
+            self._console.print(f"that is not a number from 1 to {len(choices)}")
 
     def as_settings(self) -> str:
         """Return what was chosen as a line of the settings file, which chooses it again."""
@@ -75,7 +75,7 @@ class TerminalHolder:
     def _show(self, situation: Situation) -> None:
         self._console.print(
             f"{situation.outliers:,} of {situation.records:,} records are outliers: few people share one of their "
-            "combinations of values. What is not generalized now is blanked in single records."
+            "combinations of values. Values that you do not generalize now are blanked in single records."
         )
         table = Table(box=None, pad_edge=False)
         for title in ("", "attribute", "from level", "to level", "outliers then"):

@@ -53,7 +53,7 @@ def pause_service(
     config: Config,
     lasting: Annotated[
         str | None,
-        typer.Option("--for", metavar="DURATION", help="Resume by itself after so long, such as 30m."),
+        typer.Option("--for", metavar="DURATION", help="Resume automatically after this time, such as 30m."),
     ] = None,
 ) -> None:
     """Stop the service on this machine from reading; the open window is published at its deadline."""
@@ -64,7 +64,7 @@ def pause_service(
 
 @app.command("resume", rich_help_panel="Run")
 def resume_service(config: Config) -> None:
-    """Let a paused service read on."""
+    """Make a paused service read again."""
     from stream_anon.cli.run.orders import order
 
     raise typer.Exit(order(config, "resume"))
@@ -73,9 +73,9 @@ def resume_service(config: Config) -> None:
 @app.command("drain", rich_help_panel="Run")
 def drain_service(
     config: Config,
-    within: Annotated[float, typer.Option(help="Seconds to wait for its end.", min=1)] = 90.0,
+    within: Annotated[float, typer.Option(help="Seconds to wait until it has stopped.", min=1)] = 90.0,
 ) -> None:
-    """Let the service on this machine publish its open window and end; returns when it has."""
+    """Make the service on this machine publish its open window and stop; wait until it has."""
     from stream_anon.cli.run.orders import drain
 
     raise typer.Exit(drain(config, within))
@@ -99,7 +99,7 @@ def anonymize_file(
         ),
     ] = False,
     max_records: Annotated[
-        int | None, typer.Option("--max-records", metavar="N", help="--by-arrival, with windows of N records.")
+        int | None, typer.Option("--max-records", metavar="N", help="As --by-arrival, with windows of N records.")
     ] = None,
     engine: OverriddenEngine = None,
     seed: OverriddenSeed = None,
@@ -163,7 +163,7 @@ def anonymize_file(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write what happened as JSON.")] = None,
     standard: StandardFormat = Format.JSONL,
 ) -> None:
-    """Release a file as one table, whatever its size: what memory does not hold goes by way of the disk.
+    """Release a file as one table of any size; what does not fit in memory is kept on disk.
 
     A condition that `check --input` reports forbids it, unless --accept-risk names the condition.
     """
@@ -226,7 +226,7 @@ def realign_mirrored(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Let a service go on in the cluster to which MirrorMaker 2 copied its topics; nothing is released twice."""
+    """Continue a service in the cluster to which MirrorMaker 2 copied its topics; nothing is released twice."""
     from stream_anon.cli.run.realign import realign
     from stream_anon.operations.ledger.mirror_reading import MirrorOptions
 

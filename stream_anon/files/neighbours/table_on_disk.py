@@ -13,10 +13,10 @@ from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.window import missing_counts
+from stream_anon.files.neighbours.neighbour_windows import NeighbourWindows, without
 from stream_anon.files.neighbours.scattered import Scattered
 from stream_anon.files.neighbours.sorted_runs import SortedRuns
 from stream_anon.files.neighbours.united import UnitedClasses, Untaken
-from stream_anon.files.neighbours.windows import NeighbourWindows, without
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import EVERY_RECORD, LearnedOrder, Policy

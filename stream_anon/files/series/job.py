@@ -18,8 +18,8 @@ from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.job import FileJob, Progress
 from stream_anon.files.report import FileReport
 from stream_anon.files.series.closing import SeriesCloser
-from stream_anon.files.series.conditions import least_values
 from stream_anon.files.series.folder import SeriesFolder
+from stream_anon.files.series.series_policy import least_values
 from stream_anon.files.series.state import SeriesState, SeriesTerms, pseudonyms
 from stream_anon.formats.tables.format_names import STANDARD
 from stream_anon.formats.tables.new_files import NewFile, keep

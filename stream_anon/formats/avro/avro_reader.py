@@ -56,7 +56,7 @@ class AvroReader:
     Raises
     ------
     InputError
-        If it is no Avro schema.
+        If it is not an Avro schema.
     """
 
     def __init__(

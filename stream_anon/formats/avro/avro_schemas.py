@@ -49,7 +49,7 @@ def parsed(text: str, references: Mapping[str, str]) -> AvroSchema:
     Raises
     ------
     InputError
-        If it is no Avro schema.
+        If it is not an Avro schema.
     """
     named: dict[str, Any] = {}
     try:
@@ -57,7 +57,7 @@ def parsed(text: str, references: Mapping[str, str]) -> AvroSchema:
             parse_schema(_bare(msgspec.json.decode(reference)), named_schemas=named, _write_hint=False)
         root = parse_schema(_bare(msgspec.json.decode(text)), named_schemas=named, _write_hint=False)
     except Exception as error:  # noqa: BLE001 - whatever a parser stumbles over in what somebody wrote
-        raise InputError(f"this is no Avro schema ({type(error).__name__})") from None
+        raise InputError(f"this is not an Avro schema ({type(error).__name__})") from None
     return AvroSchema(root, named)
 
 

@@ -57,7 +57,7 @@ def program_of(schema: AvroSchema, paths: Sequence[tuple[str, ...]]) -> op.Progr
         program = _Compiler(schema).program(wanted_below(paths))
         verify(program)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        raise InputError(f"this is no Avro schema ({type(error).__name__})") from None
+        raise InputError(f"this is not an Avro schema ({type(error).__name__})") from None
     return program
 
 

@@ -101,7 +101,7 @@ class Messages:
             for file in files.file:
                 self._file: Any = pool.AddSerializedFile(file.SerializeToString())
         except (TypeError, ValueError, DecodeError):  # what the runtime refuses and protoc does not
-            raise InputError("this is no Protobuf schema that can be used") from None
+            raise InputError("this is not a Protobuf schema that can be used") from None
 
     @property
     def places(self) -> Places:
@@ -250,7 +250,7 @@ def _compiled(schema: str, references: Mapping[str, str]) -> FileDescriptorSet:
     try:
         sources = {name: text.encode() for name, text in texts.items()}
     except UnicodeEncodeError:
-        raise InputError("this is no Protobuf schema: it is not UTF-8") from None
+        raise InputError("this is not a Protobuf schema: it is not UTF-8") from None
     if sum(map(len, sources.values())) > MOST_SCHEMA_BYTES:
         raise InputError("this Protobuf schema is too large")
     with ExitStack() as held:
@@ -276,7 +276,7 @@ def _compiled(schema: str, references: Mapping[str, str]) -> FileDescriptorSet:
     if done.returncode != 0:
         at = _PLACE.search(done.stderr.decode(errors="replace"))
         place = f", line {at[1]}, column {at[2]}" if at else ""
-        raise InputError(f"this is no Protobuf schema: protoc refuses it{place}")
+        raise InputError(f"this is not a Protobuf schema: protoc refuses it{place}")
     return FileDescriptorSet.FromString(done.stdout)
 
 

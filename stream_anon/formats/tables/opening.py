@@ -210,7 +210,7 @@ class _Unpacked(io.RawIOBase):
         except EOFError:
             raise InputError(f"{self._name}: ends in the midst of its gzip data; it was cut off") from None
         except (gzip.BadGzipFile, zlib.error):
-            raise InputError(f"{self._name}: is no gzip file, or a damaged one") from None
+            raise InputError(f"{self._name}: is not a gzip file, or a damaged one") from None
 
     def close(self) -> None:
         """Close the file."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.tables.arrow.installed import require_pyarrow
+from stream_anon.extras import require
 from stream_anon.formats.tables.csv_files import CsvReader, CsvWriter
 from stream_anon.formats.tables.format_names import (
     DELIMITERS,
@@ -92,7 +92,7 @@ def open_reader(name: str, policy: Policy, decode: Decode, standard: Format = Fo
     """
     form = format_of(name, standard)
     if form is Format.PARQUET:
-        require_pyarrow(name)
+        require(name, "pyarrow")
         from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 
         return ParquetReader(name, policy)
@@ -119,7 +119,7 @@ def open_writer(
         The input's, for CSV; `,` if it has none. Where it is a tab, CSV has `,` all the same.
     """
     if form is Format.PARQUET:
-        require_pyarrow("a Parquet file")
+        require("a Parquet file", "pyarrow")
         check_typed_columns(policy)
         from stream_anon.formats.tables.arrow.parquet_files import ParquetWriter
 

@@ -49,7 +49,7 @@ def read_text(path: Path, *, piped: bool = True) -> str:
 def raise_unless_regular(path: Path) -> None:
     """Raise InputError for a device, a pipe, a socket or a folder; OSError where there is nothing."""
     if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - follows links, as opening does
-        raise InputError(f"{path}: is no regular file")
+        raise InputError(f"{path}: is not a regular file")
 
 
 def read_table(path: Path) -> list[list[str]]:
@@ -65,7 +65,7 @@ def read_numbered_table(path: Path) -> list[tuple[int, list[str]]]:
     Raises
     ------
     InputError
-        As `read_text`, and if it is no regular file or no table; the message holds nothing of its content.
+        As `read_text`, and if it is not a regular file or no table; the message holds nothing of its content.
     """
     text = read_text(path, piped=False)
     delimiter = ";" if ";" in text.partition("\n")[0] else ","

@@ -10,13 +10,13 @@ from pyspark import TaskContext
 from pyspark.sql import functions
 
 from stream_anon.errors import InputError
-from stream_anon.formats.tables.arrow.installed import require_narwhals
+from stream_anon.extras import require
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 
 def declared(frame: Any, policy: Policy) -> Any:
     """Return a DataFrame without the columns that the policy does not read."""
-    require_narwhals("a DataFrame")
+    require("a DataFrame", "pyarrow", "narwhals")
     from stream_anon.formats.tables.arrow.frames import columns_read
 
     return frame.select(*(functions.col(f"`{name}`") for name in columns_read(policy, frame.columns)))

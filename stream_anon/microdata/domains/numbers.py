@@ -94,7 +94,7 @@ class NumericDomain(Domain):
                     raise SettingsError(f"{key}.{name}", f"has more than {self.decimals} decimals")
         for place, (before, width) in enumerate(pairwise((self.step, *self.levels))):
             if width % before or width < before:
-                words = f"{width} is no multiple of {before}, the {'width before it' if place else 'step'}"
+                words = f"{width} is not a multiple of {before}, the {'width before it' if place else 'step'}"
                 raise SettingsError(f"{key}.levels.{place}", f"{words}: an interval would lie in two wider ones")
 
     def _check_magnitude(self, named: list[tuple[str, Decimal]]) -> None:

@@ -66,7 +66,7 @@ def check_plain_names(fields: Iterable[Field], kind: str) -> None:
     for field in fields:
         if not _PLAIN.fullmatch(field.name):
             raise SettingsError(
-                f"attributes.{field.name}", f"is no name that {kind} knows: only letters a-z, digits and _ are"
+                f"attributes.{field.name}", f"is not a name that {kind} knows: only letters a-z, digits and _ are"
             )
         check_plain_names(field.fields, kind)
 

@@ -11,26 +11,27 @@ from stream_anon.rounding import in_percent
 
 SCHEMA = 1
 ANSWERS = {
-    "found-again": "a field that passes tells people apart: give it role quasi-identifier, or leave it out; if "
-    "people have several records, name privacy.individual. It costs information of what is generalized then.",
-    "singling-out": "leave out fields that pass and have rare values, or give them a hierarchy; or raise "
-    "privacy.k, which costs information of all quasi-identifiers.",
-    "linkability": "raise privacy.k, or publish a field coarser (levels, extra_levels). Both cost information.",
-    "inference": "privacy.sensitive.{secret}: families, or t_closeness. It costs information, since what goes with "
-    "the quasi-identifiers is what is hidden.",
-    "skewness": "privacy.sensitive.{secret}: t_closeness, beta_likeness or alpha. The more {secret} goes with the "
-    "quasi-identifiers, the more information it costs.",
-    "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. It costs little while values are "
-    "many.",
+    "found-again": "a field that is published unchanged tells people apart: make it a quasi-identifier, or leave "
+    "it out; if people have several records, set privacy.individual. Whatever is then generalized loses "
+    "information.",
+    "singling-out": "leave out fields that are published unchanged and have rare values, or give them a hierarchy; "
+    "or raise privacy.k, at which all quasi-identifiers lose information.",
+    "linkability": "raise privacy.k, or publish a field coarser (levels, extra_levels). Both lose information.",
+    "inference": "privacy.sensitive.{secret}: families, or t_closeness. This loses information, because it hides "
+    "exactly what depends on the quasi-identifiers.",
+    "skewness": "privacy.sensitive.{secret}: t_closeness, beta_likeness or alpha. The more {secret} depends on the "
+    "quasi-identifiers, the more information is lost.",
+    "homogeneity": "privacy.sensitive.{secret}: distinct_l, alpha or families. This loses little if there are many "
+    "values.",
     "intersection": "privacy.sensitive.{secret}: families, which hold over any number of windows; or "
-    "privacy.returning, which bounds how often somebody is released. A family tells less than its values do.",
-    "refinement": "publish nodes of {secret}, no tight ranges, ranges of an order or sets of values; where it is "
-    "nodes already, fix its level or use privacy.extra_levels. It costs information of {secret}.",
+    "privacy.returning, which bounds how often somebody is released. A family says less than its values do.",
+    "refinement": "publish {secret} as nodes, not as tight ranges, ranges of an order or sets of values; if it is "
+    "published as nodes already, fix its level or use privacy.extra_levels. {secret} then loses information.",
     "replay": "leave engine.seed out, and let an engine that draws form the classes (forest, k-forest). Or raise "
-    "privacy.k: larger classes leave more values of {secret}, which costs information.",
-    "planted": "no setting of a policy: k counts people by their ids, and who may write to the input may make them "
-    "up. Let the brokers' ACLs say who may, and check ids before.",
-    "membership": "release a sample, raise privacy.k, or bound it by privacy.presence. Each costs information.",
+    "privacy.k: larger classes leave more values of {secret}, which loses information.",
+    "planted": "no setting of a policy helps: k counts people by their ids, and whoever may write to the input can "
+    "make ids up. Let the brokers' ACLs say who may, and check ids beforehand.",
+    "membership": "release a sample, raise privacy.k, or set a bound by privacy.presence. Each loses information.",
 }
 """What lowers the risk of each attack, and what that costs."""
 HEADINGS = ("attack", "success", "chance", "control", "risk", "95 %", "surest", "seconds")

@@ -15,7 +15,7 @@ from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.formats.series import MOST, DecodedSeries, Series
 from stream_anon.audit.table_rows import CellReader, TypedReader, header_cells
 from stream_anon.errors import InputError
-from stream_anon.formats.tables.arrow.installed import require_pyarrow
+from stream_anon.extras import require
 from stream_anon.formats.tables.format_names import DELIMITERS, Format, check_typed_columns, released_format
 from stream_anon.formats.tables.opening import lines_of, open_records
 from stream_anon.microdata.policy import Policy
@@ -62,7 +62,7 @@ def released_rows(path: Path, policy: Policy) -> Iterator[Rows]:
 @contextmanager
 def _typed_rows(path: Path, policy: Policy) -> Iterator[Rows]:
     """Open a Parquet file; 4,096 of its records are in memory at a time."""
-    require_pyarrow(str(path))
+    require(str(path), "pyarrow")
     from stream_anon.formats.tables.arrow.parquet_input import opened_parquet, rows_of
 
     check_typed_columns(policy)

@@ -208,14 +208,16 @@ def study_leakage(table: OriginalTable, asked: LeakageRequest, released: Release
     Raises
     ------
     SettingsError
-        If something is disclosed that is no quasi-identifier.
+        If something is disclosed that is not a quasi-identifier.
     InputError
         If the release is not one of this table.
     """
     names = [attribute.name for attribute in table.policy.quasi_identifiers]
     unknown = [name for name in asked.disclosed if name not in names]
     if unknown:
-        raise SettingsError("--disclosed", f"{unknown[0]!r} is no quasi-identifier; these are {', '.join(names)}")
+        raise SettingsError(
+            "--disclosed", f"{unknown[0]!r} is not a quasi-identifier; these are {', '.join(names)}"
+        )
     known = tuple(names.index(name) for name in asked.disclosed)
     others = [place for place in range(len(names)) if place not in known]
     people = table.population
@@ -293,4 +295,6 @@ class _After:
         try:
             return leakage_after(self._table.population, self._released.boxes, attributes, self.suppressed)
         except ValueError as error:
-            raise InputError(f"{self._released.source}: is no release of {self._table.source}: {error}") from None
+            raise InputError(
+                f"{self._released.source}: is not a release of {self._table.source}: {error}"
+            ) from None

@@ -125,7 +125,7 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
                 part = _certificate(record.value or b"")
             except CertificateError:
                 where = f"{topic}-{record.partition}, offset {record.offset}"
-                raise TopicError(f"{where}: is no certificate, so it is not known what was released") from None
+                raise TopicError(f"{where}: is not a certificate, so it is not known what was released") from None
             if part is None:
                 continue
             for its in part.inputs:

@@ -202,7 +202,7 @@ def _limits(policy: Policy, levels: Sequence[AttributeLevels], asked: Mapping[st
     heights = {attribute.name: attribute.domain.height for attribute in policy.quasi_identifiers}
     for name, number in asked.items():
         if name not in heights:
-            raise SettingsError("--max-level", f"{name} is no quasi-identifier of the policy")
+            raise SettingsError("--max-level", f"{name} is not a quasi-identifier of the policy")
         if not 0 <= number <= heights[name]:
             raise SettingsError("--max-level", f"{name} has levels 0 to {heights[name]}")
     return [own.at_most(asked.get(own.name, heights[own.name])) for own in levels]

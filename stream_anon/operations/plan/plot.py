@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-from importlib.util import find_spec
 from itertools import groupby
 from typing import Any
 
-from stream_anon.errors import SettingsError
+from stream_anon.extras import require
 from stream_anon.operations.plan.planning import Plan
 from stream_anon.operations.plan.trial import Figures, Setting
 
@@ -23,7 +22,7 @@ def plan_plot(plan: Plan) -> bytes:
     SettingsError
         If matplotlib is not installed; the message says how to install it.
     """
-    require_matplotlib()
+    require("--svg", "matplotlib")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -49,14 +48,6 @@ def plan_plot(plan: Plan) -> bytes:
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()
-
-
-def require_matplotlib() -> None:
-    """Raise `SettingsError` if matplotlib is not installed; before the settings are tried, which takes a while."""
-    if find_spec("matplotlib") is None:
-        raise SettingsError(
-            "--svg", "needs matplotlib, which the extra `analysis` installs: pip install matplotlib"
-        )
 
 
 def _promise(setting: Setting) -> str:

@@ -10,7 +10,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.formats.tables.undeclared_samples import SampledField
 from stream_anon.microdata.domains.automatic import equal_frequency
 from stream_anon.operations.propose.guess import Guess
-from stream_anon.operations.propose.numbers import number
+from stream_anon.operations.propose.proposed_numbers import number
 from stream_anon.operations.propose.support import FEWEST, People, read
 
 MOST_RANGES = 1000

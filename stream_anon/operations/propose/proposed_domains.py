@@ -13,8 +13,8 @@ from stream_anon.formats.tables.undeclared_samples import SampledField
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.operations.propose.guess import Guess, Setting, fits, label, misfits, percent
-from stream_anon.operations.propose.moments import dates
-from stream_anon.operations.propose.numbers import numeric
+from stream_anon.operations.propose.proposed_moments import dates
+from stream_anon.operations.propose.proposed_numbers import numeric
 from stream_anon.operations.propose.recognised import fitting, recognised
 from stream_anon.operations.propose.roles import is_amount, is_id, is_moment, is_postal
 from stream_anon.operations.propose.support import FEWEST, People, read

@@ -10,7 +10,7 @@ from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 from stream_anon.judging.tally import MOST_LINKABLE
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.operations.propose.guess import Guess, label, misfits, percent
-from stream_anon.operations.propose.numbers import coercion, number, numbers_of, ranges
+from stream_anon.operations.propose.proposed_numbers import coercion, number, numbers_of, ranges
 from stream_anon.operations.propose.support import FEWEST, People, Reading, read
 
 DOMINANT = 0.8  # share of one sensitive value beyond which two distinct values are too much to ask

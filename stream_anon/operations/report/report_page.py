@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from stream_anon.errors import SettingsError
+from stream_anon.extras import require
 from stream_anon.operations.report.figures.risks import in_words, risk_in_percent
 from stream_anon.operations.report.frameworks import OF_RELEASE, SECTIONS
 from stream_anon.operations.report.loss_curve import loss_curve
@@ -73,8 +73,7 @@ def _too_often(document: Mapping[str, Any]) -> bool:
 
 def require_pdf() -> None:
     """Raise `SettingsError` if weasyprint or what it needs is missing: better before an audit than after it."""
-    if find_spec("weasyprint") is None:
-        raise SettingsError("--pdf", "needs weasyprint, which the extra `reports` installs: pip install weasyprint")
+    require("--pdf", "weasyprint")
     try:
         from weasyprint import HTML  # noqa: F401 - what matters is whether it can be loaded
     except OSError:

@@ -83,8 +83,8 @@ def unknown_offsets(
         Finding(
             Severity.FORBIDS,
             ledger,
-            f"the group has offsets of {named}{more}, and the ledger {what}: nobody can tell whether they were set "
-            "back, and then records would be released twice. Compare them with the ends of the newest certificates",
+            f"the group has offsets of {named}{more}, and the ledger {what}: if they were set back, which nobody "
+            "can tell, records are released twice. Compare them with the ends of the newest certificates",
             Condition.LEDGER_INCOMPLETE,
         )
     ]
@@ -93,12 +93,12 @@ def unknown_offsets(
 def strangers(topic: str, writers: frozenset[str] | None) -> list[Finding]:
     """Return a warning if others than the service may write to a topic, or if that cannot be told."""
     if writers is None:
-        text = "who may write there cannot be told (DESCRIBE on the cluster); nobody but this service may"
+        text = "this user may not see who can write there (DESCRIBE on the cluster); only this service should"
     elif EVERYBODY in writers:
         text = "everybody may write there: entries and certificates of strangers stop partitions or hide a release"
     elif len(writers) > 1:
         named = ", ".join(sorted(writers)[:MOST_NAMED])
-        text = f"{len(writers)} users may write there ({named}); nobody but this service may"
+        text = f"{len(writers)} users may write there ({named}); only this service should"
     else:
         return []
     return [Finding(Severity.WARNS, topic, text)]

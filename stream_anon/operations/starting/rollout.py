@@ -33,13 +33,13 @@ EXACTLY_ONCE = "exactly-once"
 # partition may be markers of transactions.
 NEWEST: tuple[int | None, ...] = (128, 4096, None)
 _UNREAD = (
-    "what was promised cannot be read: the policy document is gone, or a certificate is damaged, of another "
-    "release, or could not be read in time"
+    "what was promised cannot be read: the policy document is missing, or a certificate is damaged, was written by "
+    "another version, or could not be read in time"
 )
 _NOT_ONCE = (
     "was exactly-once and would be at-least-once: a record may be published twice, in two classes. While workers "
-    "are changed to exactly-once, this is an old one: end it. Where the new ones have a higher privacy.revision, "
-    "it stands by instead"
+    "are changed to exactly-once, this is an old one: stop it. If the new ones have a higher privacy.revision, it "
+    "stands by instead"
 )
 _MOST_BYTES = 128 * 1024 * 1024
 _MOST_VALUE = 16 * 1024 * 1024  # more than brokers take of one part
@@ -241,8 +241,8 @@ def in_words(policy: Policy, before: Before, weaker: Sequence[Weakening]) -> str
     """Return in words what is weaker, and what to write into the settings to go on."""
     return (
         f"this policy promises less than the one under which the output was published until {before.closed}: "
-        f"{'; '.join(map(str, weaker))}. Who may decide that writes `accept_weaker: {policy.digest}` under "
-        "`privacy`; it is good for exactly this policy"
+        f"{'; '.join(map(str, weaker))}. Whoever is responsible can accept that by `accept_weaker: "
+        f"{policy.digest}` under `privacy`, which holds for exactly this policy"
     )
 
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.errors import SettingsError
 from stream_anon.ports import Clock
 
 Classifier = Any  # scikit-learn has no types
@@ -23,21 +21,6 @@ _STAGES = (64, 16, 4, 1)  # parts of the training rows that are tried in turn, t
 _MORE = 1.5  # times the growth so far: the time of some classifiers grows faster than the rows
 _FOLDS = 3
 _SEARCHING = 2 / 3  # of the time
-
-
-def require_scikit_learn() -> None:
-    """Raise `SettingsError` if scikit-learn is not installed; before files are read, which takes a while."""
-    if find_spec("sklearn") is None:
-        raise SettingsError(
-            "--label", "needs scikit-learn, which the extra `analysis` installs: pip install scikit-learn"
-        )
-
-
-def require_flaml() -> None:
-    """Raise `SettingsError` if FLAML or what it searches among is not installed."""
-    if any(find_spec(name) is None for name in ("flaml", "lightgbm", "xgboost")):
-        what = "needs FLAML, which the extra `automl` installs: pip install 'flaml[automl]'"
-        raise SettingsError("--search", what)
 
 
 def _logistic_regression(seed: int, _rows: int) -> Classifier:

@@ -111,7 +111,7 @@ def _within(table: OriginalTable, released: Released) -> tuple[NDArray[np.int64]
     try:
         return individuals_within(table.population, released.boxes)
     except ValueError as error:
-        raise InputError(f"{released.source}: {error}; it is no release of {table.source}") from None
+        raise InputError(f"{released.source}: {error}; it is not a release of {table.source}") from None
 
 
 def _found(

@@ -16,5 +16,5 @@ def weakened_presence(had: Mapping[str, Any] | None, has: Mapping[str, Any] | No
     if has["most"] > had["most"]:
         yield "privacy.presence.most", f"was {had['most']:g} and would rise to {has['most']:g}"
     if has["digest"] != had["digest"]:
-        text = "would be another one: that no more of its people are in the data is not known"
+        text = "would be another one: more of its people may be in the data"
         yield "privacy.presence.population", text

@@ -31,11 +31,15 @@ def weakened_families(before: Mapping[str, Any], after: Mapping[str, Any]) -> It
     now = {value: number for number, family in enumerate(has) for value in family}
     known = {value for family in had for value in family}
     if broken := sum(len({now.get(value, -1 - i) for i, value in enumerate(family)}) > 1 for family in had):
-        text = f"would no longer keep each family whole ({broken} of them): who comes back is among fewer values"
+        text = (
+            f"would no longer keep each family whole ({broken} of them): people who return are among fewer values"
+        )
         yield "families", text
     new = [known.isdisjoint(family) for family in has]
     if grown := sum(not own and not known.issuperset(family) for own, family in zip(new, has, strict=True)):
-        text = f"would add values to families that are published ({grown} of them): who appears only now has these"
+        text = (
+            f"would add values to published families ({grown} of them): whoever first appears now has one of these"
+        )
         yield "families", text
     least, fewest = min(map(len, had)), min((len(f) for own, f in zip(new, has, strict=True) if own), default=inf)
     if fewest < least:
@@ -47,9 +51,12 @@ def _weakened_rest(had: str | None, has: str | None, listed: int) -> Iterator[tu
     """Say what is lost by another rest, or by families that list so many more values. Its name promises nothing."""
     if had is None:
         if has is not None:
-            yield "rest", "would be published, and was rejected: it may be a single value, whatever families have"
+            yield (
+                "rest",
+                "would be published, and was rejected: it may be a single value, however large families are",
+            )
         return
     if has is None:
-        yield "rest", "would be rejected: later families of its values would not be told as weaker"
+        yield "rest", "would be rejected: later families of its values would not count as weaker"
     if listed:
-        yield "rest", f"would lose {listed} values to families: who was in it is known to have one of these"
+        yield "rest", f"would lose {listed} values to families: whoever was in it is known to have one of these"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stream_anon.privacy.signing.installed import require_cryptography
+from stream_anon.extras import require
 from stream_anon.privacy.signing.signature import Signature
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class PublicKeys:
     """
 
     def __init__(self, texts: Iterable[bytes]) -> None:
-        require_cryptography(OPTION)
+        require(OPTION, "cryptography")
         self._keys = {key_name(key): key for text in texts for key in _read(text)}
 
     def __or__(self, other: PublicKeys) -> PublicKeys:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from stream_anon.privacy.signing.installed import require_cryptography
+from stream_anon.extras import require
 from stream_anon.privacy.signing.public_keys import key_name
 from stream_anon.privacy.signing.signature import Signature
 
@@ -38,7 +38,7 @@ class SigningKey:
     setting: ClassVar[str] = "certificates.sign.key_file"
 
     def __init__(self, secret: bytes) -> None:
-        require_cryptography(self.setting)
+        require(self.setting, "cryptography")
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
@@ -59,7 +59,7 @@ class SigningKey:
     @staticmethod
     def drawn() -> bytes:
         """Return the secret of a new key, PEM."""
-        require_cryptography("signing-key")
+        require("signing-key", "cryptography")
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 

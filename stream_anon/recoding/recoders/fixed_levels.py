@@ -30,7 +30,7 @@ class FixedLevels:
         heights = {attribute.name: attribute.domain.height for attribute in table.attributes}
         for name, level in self.levels.items():
             if name not in heights:
-                raise SettingsError("method.levels", f"{name} is no quasi-identifier of the policy")
+                raise SettingsError("method.levels", f"{name} is not a quasi-identifier of the policy")
             if not 0 <= level <= heights[name]:
                 raise SettingsError("method.levels", f"{name} has levels 0 to {heights[name]}")
         vector = [own.at_most(self.levels.get(own.name, 0)) for own in table.levels]

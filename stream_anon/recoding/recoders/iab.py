@@ -80,7 +80,7 @@ class Iab:
         for own in self.requirements:
             for name in own.attributes:
                 if name not in table.names:
-                    raise SettingsError("method.requirements", f"{name} is no quasi-identifier of the policy")
+                    raise SettingsError("method.requirements", f"{name} is not a quasi-identifier of the policy")
             required.append(([table.names.index(name) for name in own.attributes], own.k))
         return required
 

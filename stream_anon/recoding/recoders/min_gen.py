@@ -80,5 +80,5 @@ def preferences(table: Table, names: Sequence[str]) -> list[int]:
     """Return the places of preferred attributes; SettingsError for a name that is none."""
     for name in names:
         if name not in table.names:
-            raise SettingsError("method.prefer", f"{name} is no quasi-identifier of the policy")
+            raise SettingsError("method.prefer", f"{name} is not a quasi-identifier of the policy")
     return [table.names.index(name) for name in names]

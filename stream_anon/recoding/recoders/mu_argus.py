@@ -121,7 +121,7 @@ class MuArgus:
         """Generalize as the policy chooses."""
         for choice in choices:
             if choice.attribute not in table.names:
-                raise SettingsError("method.choices", f"{choice.attribute} is no quasi-identifier of the policy")
+                raise SettingsError("method.choices", f"{choice.attribute} is not a quasi-identifier of the policy")
             place = table.names.index(choice.attribute)
             height = table.attributes[place].domain.height
             if not 1 <= choice.level <= height:
@@ -171,7 +171,7 @@ class MuArgus:
         for key in ("identifying", "more", "most"):
             for name in getattr(self, key):
                 if name not in table.names:
-                    raise SettingsError(f"method.{key}", f"{name} is no quasi-identifier of the policy")
+                    raise SettingsError(f"method.{key}", f"{name} is not a quasi-identifier of the policy")
                 if name in seen:
                     raise SettingsError(f"method.{key}", f"{name} is in a set already")
                 seen.add(name)

@@ -14,7 +14,7 @@ def on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> t
     for name, level in levels.items():
         key = f"engine.levels.{name}"
         if name not in quasi:
-            raise SettingsError(key, f"is no quasi-identifier; these are {', '.join(quasi)}")
+            raise SettingsError(key, f"is not a quasi-identifier; these are {', '.join(quasi)}")
         height = quasi[name].domain.height
         if level > height:
             raise SettingsError(key, f"must lie between 0 and {height}, the height of {name}")

@@ -48,8 +48,8 @@ class DiversitySettings(Section):
 with an entry has at least one, and all that are given hold together, in every class.
 [privacy.md](../explain/privacy.md) says what each promises.
 
-`families` are sets of values that somebody who comes back is among, however often. They need `type: string`. With
-`publish: family` no value is published as it is, but as its family, and criteria beside it count families as
+`families` are sets of values: a person who comes back stays among the values of one set, however often. They need
+`type: string`. With `publish: family` a value is published as its family, and other criteria count families as
 values. With `publish: value` it is published as it is, and a class that has one of a family's values has all of
 them, each held by somebody else; criteria that compare a class with its window are not for it. A record whose
 value is in no family is rejected (`unknown-value`, `missing`), or published as the `rest`. A value must have no
@@ -79,10 +79,10 @@ value is in no family is rejected (`unknown-value`, `missing`), or published as 
     families: list[list[str | None]] | None = Field(default=None, min_length=1)
     """The values of each family; null is a missing value. `stream-anon families` deals them from a sample."""
     rest: str | None = Field(default=None, min_length=1)
-    """What is published of a value that no family lists, such as `other`. How many values that are is not promised:
-    it may be a single one."""
+    """What is published for a value that no family lists, such as `other`. It may stand for a single value: how
+    many is not promised."""
     publish: Literal["family", "value"] = "family"
-    """What stands in records: the family, or the value, in a class that has all values of its family."""
+    """What records contain: the family, or the value in a class that has all values of its family."""
 
     @model_validator(mode="after")
     def _any(self) -> DiversitySettings:

@@ -38,8 +38,8 @@ class RegistrySettings(Section):
     explanation: ClassVar[
         str
     ] = """For every `kafka.format` but `json`; [registry.md](../guides/registry.md) says how records are framed and
-what the service waits for. Give `username` and a password, or a token, or neither. A secret may stand in a file of
-its own, which is read anew for each request. Secrets need an https address, except on this machine."""
+what the service waits for. Give `username` and a password, or a token, or neither. A secret may be in a file of
+its own, which is read again for each request. Secrets need an https address, except on this machine."""
 
     url: str = Field(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?$")
     """Address of the interface; of Apicurio it ends in `/apis/ccompat/v7`."""

@@ -126,7 +126,7 @@ async def test_another_key_counts_anew_and_an_entry_that_is_none_stops_the_takeo
         await producer.send_and_wait(f"{stage.output}.returns", b"no entry", partition=0)
     with WorkerProcess(config) as worker:
         away = await worker.wait_for("broker-away")
-        assert "is no entry of this version" in away["error"]
+        assert "is not an entry of this version" in away["error"]
 
 
 async def test_a_topic_that_forgets_too_early_is_refused(stage: Stage) -> None:

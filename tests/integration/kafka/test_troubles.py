@@ -119,7 +119,7 @@ async def test_a_stranger_in_the_group_is_named_with_what_to_do(stage: Stage) ->
     await stranger.start()
     source = KafkaSource(Connection(stage.kafka.address, stage.name), InputTopics((stage.name,)))
     try:
-        with pytest.raises(BrokerError, match=r"kafka\.group holds a member that is no worker"):
+        with pytest.raises(BrokerError, match=r"kafka\.group has a member that is not a worker"):
             await source.start()
     finally:
         await source.stop(1.0)

@@ -23,11 +23,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_anon import Anonymizer, Policy, anonymize_frame
+from stream_anon import Anonymizer, Policy, anonymize_frame, extras
 from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileJob
 from stream_anon.files.neighbours import large_table
-from stream_anon.formats.tables.arrow import installed
 from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import adult_policy
 from tests.support.data import ROOT, shared_data
@@ -532,7 +531,7 @@ def test_texts_that_mean_nothing_are_missing_in_frames_too(tmp_path: Path) -> No
 def test_without_the_extra_it_is_said_what_to_install(
     missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installed, "find_spec", lambda name: None if name == missing else name)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == missing else name)
     with pytest.raises(SettingsError, match=f"pip install {missing}"):
         anonymize_frame(table_of(records(5)), policy_of(tmp_path))
     with pytest.raises(SettingsError, match=f"pip install {missing}"):

@@ -61,7 +61,7 @@ def test_an_address_that_many_records_hold_forbids_a_release(role: str, individu
     assert (FORBIDS, Condition.DISGUISED_IDENTIFIER) in of_field(found)
     (told,) = [each for each in found if each.condition is Condition.DISGUISED_IDENTIFIER]
     assert told.text.startswith(
-        "100% of its different values look like e-mail addresses (F in HIPAA's list), and it passes"
+        "100% of its different values look like e-mail addresses (F in HIPAA's list), and the field is published"
     )
     assert "example" not in told.text
 
@@ -82,7 +82,10 @@ def test_rare_addresses_are_told_once_with_what_they_look_like(tmp_path: Path) -
 def test_rare_values_of_no_form_may_become_quasi_identifiers(tmp_path: Path) -> None:
     policy = policy_with(tmp_path, {"role": "insensitive", "type": "integer"})
     (told,) = prohibitions(policy, studied(policy, records_of(list(range(300)))))
-    assert "may pass as they are. Make it a quasi-identifier, leave it out, or write accept_linkable" in told.text
+    assert (
+        "may be published unchanged. Make it a quasi-identifier, leave it out, or write accept_linkable"
+        in told.text
+    )
 
 
 def test_first_names_forbid_though_many_people_share_each(tmp_path: Path) -> None:
@@ -99,7 +102,8 @@ def test_what_somebody_has_weighed_only_warns(tmp_path: Path) -> None:
     assert of_field(found) == [(WARNS, None)]
     (told,) = [each.text for each in found if each.place == "attributes.extra"]
     assert told.endswith(
-        "e-mail addresses (F in HIPAA's list): such a value names a person, and accept_linkable: true lets it pass"
+        "e-mail addresses (F in HIPAA's list): such a value identifies a person, and accept_linkable: true lets "
+        "it pass"
     )
 
 
@@ -148,7 +152,7 @@ def test_values_in_the_policy_that_name_people_are_told(tmp_path: Path) -> None:
     for name, values in (("extra", MAIL), ("patient.name", NAMES)):
         policy = policy_with(tmp_path, {"role": "quasi-identifier", "values": values, "unknown": "root"}, name=name)
         told = [each.text for each in policy_findings(policy) if each.place == f"attributes.{name}"]
-        assert len([text for text in told if "They stand in the policy" in text]) == 1
+        assert len([text for text in told if "The policy lists them" in text]) == 1
         assert not [text for text in told if values[0] in text]
     policy = policy_with(tmp_path, {"role": "quasi-identifier", "values": [f"Ward {i}" for i in range(20)]})
     assert of_field(policy_findings(policy)) == []

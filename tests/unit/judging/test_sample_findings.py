@@ -20,9 +20,9 @@ def test_a_share_that_breaks_its_bound_is_not_printed_as_if_it_met_it(within: bo
         load_policy(write_policy(tmp_path)), Study(10_000, 60.0, 10_000, 5_000, (), (rare,), None)
     )
     (text,) = [finding.text for finding in found if finding.place == "attributes.illness"]
-    assert ("5.03% of its values are held by" if within else "503 of 10,000 sampled records (5.03%) hold") in text
+    assert ("5.03% of its values are held by" if within else "503 of 10,000 sampled records (5.03%) have") in text
     assert "fewer than k = 3 individuals" in text
-    assert within or ". At most 5% may pass" in text
+    assert within or ". At most 5% may be published" in text
 
 
 def test_a_check_of_a_file_says_that_so_many_rejects_leave_it_without_output(tmp_path: Path) -> None:

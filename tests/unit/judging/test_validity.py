@@ -24,7 +24,7 @@ def _at(text: str) -> float:
     ("now", "told"),
     [
         ("2027-03-01T23:59:59", None),
-        ("2027-03-02T00:00:00", "is 2027-03-31, in 29 days: after it no run starts"),
+        ("2027-03-02T00:00:00", "is 2027-03-31, in 29 days: after that day no run starts"),
         ("2027-03-30T00:00:00", "is 2027-03-31, tomorrow"),
         ("2027-03-31T00:00:00", "is 2027-03-31, today"),
         ("2027-03-31T23:59:59", "is 2027-03-31, today"),
@@ -58,7 +58,7 @@ def test_a_review_is_called_for_before_its_day_and_from_then_on_and_forbids_noth
     assert validity_findings(statement, _at("2027-03-01T00:00:00")) == []
     (soon,) = validity_findings(statement, _at("2027-03-20T12:00:00"))
     (late,) = validity_findings(statement, _at("2028-03-20T12:00:00"))
-    assert soon.text.startswith("is 2027-03-31, in 11 days: somebody has to look at the release again")
+    assert soon.text.startswith("is 2027-03-31, in 11 days: review the release, and set another day")
     assert late.text.startswith("was 2027-03-31, and it has passed")
     assert {soon.place, late.place} == {"release.review_by"}
     assert {soon.severity, late.severity} == {Severity.WARNS}

@@ -34,7 +34,7 @@ def test_many_people_take_several_entries_and_nobody_none() -> None:
     [b"", b"{}", bytes(17), b"\x01" + NAME + bytes(8), b"\x02" + NAME + bytes(16), b"\x01" + NAME + bytes(12)],
 )
 def test_what_is_no_entry_is_refused(entry: bytes) -> None:
-    with pytest.raises(ValueError, match="no entry"):
+    with pytest.raises(ValueError, match="not an entry"):
         read_entry(entry)
 
 

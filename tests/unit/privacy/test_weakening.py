@@ -138,7 +138,7 @@ WEAKER: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "ids read from elsewhere": (
         {"attributes/person/path": ["event.id"]},
-        'privacy.individual was person and would be person, read from ["event.id"]: others are counted',
+        'privacy.individual was person and would be person, read from ["event.id"]: other people would be counted',
     ),
     "ids of another field by the same name": (
         {"attributes/person/path": ["clerk"], "attributes/clerk/path": ["person"]},
@@ -385,7 +385,7 @@ def test_levels_that_may_be_finer_are_weaker_and_coarser_or_none_at_all_are_not(
     lowest = _promises(tmp_path, {"privacy/extra_levels": 0, "attributes/city/min_level": 1})
     assert [str(one) for one in weakened(lowest, free)] == ["attributes.city.min_level was 1 and would fall to 0"]
     assert weakened(free, lowest) == ()
-    # What is no quasi-identifier any more has no level: that it passes as it is says it all.
+    # What is not a quasi-identifier any more has no level: that it passes as it is says it all.
     passes = {"privacy/extra_levels": 0, "attributes/zip": {"role": "insensitive"}}
     assert [one.place for one in weakened(on(0, 0, 0, 2), _promises(tmp_path, passes))] == ["attributes.zip"]
 
@@ -508,7 +508,7 @@ def test_what_certificates_alone_tell_is_compared_in_one_direction(tmp_path: Pat
     assert [str(each).split(":")[0] for each in weakened(strict, loose)] == [
         "window.max_records_per_individual was 3 and would rise to 4",
         "window.shortfall would be hold",
-        "engine.seed would be given",
+        "engine.seed would be set",
         "attributes.visits.accept_linkable would be true",
     ]
     assert [str(each).split(":")[0] for each in weakened(loose, strict)] == [

@@ -210,13 +210,13 @@ QI = {"role": "quasi-identifier"}
         pytest.param(
             {"age": QI | {"numeric": {"min": 0, "max": 99, "levels": [5, 10, 20, 50]}}},
             "attributes.age.numeric.levels.3",
-            "50 is no multiple of 20, the width before it",
+            "50 is not a multiple of 20, the width before it",
             id="level that cuts the one before",
         ),
         pytest.param(
             {"age": QI | {"numeric": {"min": 0, "max": 99, "step": 2, "levels": [5]}}},
             "attributes.age.numeric.levels.0",
-            "5 is no multiple of 2, the step",
+            "5 is not a multiple of 2, the step",
             id="level that cuts a step",
         ),
         pytest.param(
@@ -310,7 +310,7 @@ QI = {"role": "quasi-identifier"}
             id="missing file",
         ),
         pytest.param(
-            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "is no regular file", id="a folder"
+            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "is not a regular file", id="a folder"
         ),
         pytest.param(
             {"ill": QI | {"hierarchy": {"x": ["a"], "y": ["a"]}}},
@@ -424,7 +424,7 @@ def test_every_file_that_the_settings_name_must_be_a_regular_file(tmp_path: Path
         document["engine"] = {"loss": "classification", "target": "visits", "sample": place}
     else:
         document["engine"] = {"order": place}
-    with pytest.raises(SettingsError, match="is no regular file") as caught:
+    with pytest.raises(SettingsError, match="is not a regular file") as caught:
         _load(tmp_path, yaml.safe_dump(document, sort_keys=False))
     assert caught.value.key == key
 
@@ -586,8 +586,16 @@ def test_shields_arrive_in_the_policy_and_name_quasi_identifiers_once(tmp_path: 
     assert promises_of(shielded("[]")) == promises_of(_load(tmp_path))
     assert "shields" not in PolicyDocument.of(_load(tmp_path)).text
     for text, key, message in (
-        ("[{attributes: [visits], k: 50}]", "privacy.shields.0.attributes", "visits is no quasi-identifier; these"),
-        ("[{attributes: [nobody], k: 50}]", "privacy.shields.0.attributes", "nobody is no quasi-identifier; these"),
+        (
+            "[{attributes: [visits], k: 50}]",
+            "privacy.shields.0.attributes",
+            "visits is not a quasi-identifier; these",
+        ),
+        (
+            "[{attributes: [nobody], k: 50}]",
+            "privacy.shields.0.attributes",
+            "nobody is not a quasi-identifier; these",
+        ),
         ("[{attributes: [], k: 50}]", "privacy.shields.0.attributes", "at least 1 item"),
         ("[{attributes: [age, age], k: 50}]", "privacy.shields.0.attributes", "each named once"),
         (

@@ -27,12 +27,12 @@ from stream_anon.adapters.kafka.client.tokens import TokenError
 from stream_anon.errors import Cause
 
 LET_IN_BUT_NO_ANSWER = (
-    "no answer in time, though a broker lets us in. It is tried again. If it lasts, look whether all partitions of "
-    "__transaction_state and __consumer_offsets have a leader and as many replicas in sync as they need"
+    "no answer in time, although a broker accepts the login. The worker tries again. If this lasts, check that all "
+    "partitions of __transaction_state and __consumer_offsets have a leader and enough replicas in sync"
 )
 _OTHER_MEMBER = (
-    "kafka.group holds a member that is no worker of this service, and they cannot share partitions. Stop that "
-    "consumer, or give it a group of its own (`kafka-consumer-groups.sh --describe --members` names it)"
+    "kafka.group has a member that is not a worker of this service, and the two cannot share partitions. Stop that "
+    "consumer, or give it another group (`kafka-consumer-groups.sh --describe --members` names it)"
 )
 # In this order: that a connection could not be made says less than why.
 _CAUSES: dict[Cause, tuple[type[BaseException], ...]] = {
@@ -124,7 +124,7 @@ def _of_certificate(code: int) -> str:
     if code == _NOT_YET:
         return "is not valid yet"
     if code in _FOREIGN:
-        return "is signed by nobody whom kafka.security.ca_file names"
+        return "is not signed by an authority in kafka.security.ca_file"
     if code in _OTHER_HOST:
         return "is for another host than the one in kafka.bootstrap_servers or in the broker's advertised address"
     return f"cannot be trusted (OpenSSL's code {code})"
@@ -143,8 +143,8 @@ def _of_tls(reason: str, security: Security) -> str:
         if security.certificate_file is None:
             return "the broker asks for a certificate of ours: set kafka.security.certificate_file and key_file"
         return (
-            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is signed by "
-            "nobody whom the broker trusts"
+            "the broker refuses our certificate (kafka.security.certificate_file): it has expired, or is not "
+            "signed by an authority that the broker trusts"
         )
     if reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
         return f"the broker does not speak TLS there: kafka.security.protocol is {security.protocol}"

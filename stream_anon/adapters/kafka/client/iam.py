@@ -40,7 +40,7 @@ class IamToken(KeptToken):
             async with asyncio.timeout(_WITHIN):
                 return await asyncio.to_thread(self._signed), _KEPT
         except TimeoutError:
-            raise TokenError(f"{_KEY}: no credentials of AWS within {_WITHIN:g} s") from None
+            raise TokenError(f"{_KEY}: no AWS credentials within {_WITHIN:g} s") from None
 
     def _signed(self) -> str:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
@@ -49,7 +49,7 @@ class IamToken(KeptToken):
         try:
             token, _ = MSKAuthTokenProvider.generate_auth_token(self._region)
         except (BotoCoreError, ClientError, ValueError, OSError) as error:  # a message may hold the key's id
-            raise TokenError(f"{_KEY}: no credentials of AWS can be had ({type(error).__name__})") from None
+            raise TokenError(f"{_KEY}: AWS credentials cannot be obtained ({type(error).__name__})") from None
         except AttributeError:  # the signer's answer to credentials that are nowhere
-            raise TokenError(f"{_KEY}: there are no credentials of AWS") from None
+            raise TokenError(f"{_KEY}: no AWS credentials were found") from None
         return cleaned(token.encode("ascii"), "sasl_mechanism")

@@ -113,5 +113,7 @@ def cleaned(given: bytes, key: str) -> str:
     """Return a token without the white space around it; only one printable word fits into the request."""
     token = given.strip()
     if len(given) > MOST_BYTES or not _TOKEN.fullmatch(token):
-        raise TokenError(f"kafka.security.{key}: holds no token of one word of at most {MOST_BYTES} bytes")
+        raise TokenError(
+            f"kafka.security.{key}: does not hold a token, which is one word of at most {MOST_BYTES} bytes"
+        )
     return token.decode("ascii")

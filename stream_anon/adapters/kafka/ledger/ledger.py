@@ -264,8 +264,8 @@ class KafkaLedger:
             raise broker_error("reading the ledger", error) from None
         if self._strange:
             raise TopicError(
-                f"{next(iter(self._strange.values()))}: is no entry of the ledger: somebody else has written "
-                "there. Nothing is taken over until a record with the same key follows that is an entry or empty"
+                f"{next(iter(self._strange.values()))}: is not a ledger entry: somebody else has written "
+                "to this topic. Nothing is taken over until an entry or an empty record with the same key follows"
             )
         return dict(self._entries)
 
@@ -336,7 +336,7 @@ class KafkaLedger:
         except TimeoutError as error:
             if end is None:
                 raise broker_error("reading the ledger", error) from None
-            undecided = "whether others have released the same records is not decided"
+            undecided = "it is not known whether others have released the same records"
             raise BrokerError(f"{undecided}: {self._held_open()}", Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
@@ -357,9 +357,9 @@ class KafkaLedger:
 
     def _held_open(self) -> str:
         return (
-            f"{self._topic}: what was written last cannot be read, since a transaction is open there or the "
-            "brokers are slow. If it is no worker's, abort it with kafka-transactions.sh, and give WRITE on this "
-            "topic to nobody but the workers"
+            f"{self._topic}: the newest entries cannot be read, because a transaction is open on it or the brokers "
+            "are slow. If the transaction is not a worker's, abort it with kafka-transactions.sh, and let only the "
+            "workers WRITE to this topic"
         )
 
     def holds(self, batch: str) -> bool:

@@ -90,7 +90,7 @@ class KafkaReturns:
             except UnreadableRecords as error:
                 raise TopicError(f"{self._topic}: {error}", Cause.UNREADABLE) from None
             except TimeoutError:
-                text = f"{self._topic}: a transaction that is open there hides who was released"
+                text = f"{self._topic}: an open transaction on it hides who was released"
                 raise TopicError(text, Cause.OPEN_TRANSACTION) from None
 
 

@@ -108,9 +108,7 @@ async def _create_own(
 def forgets(returns: Described, topics: Topics) -> str:
     """Return why a topic of returns loses counts before their period is over; empty if it does not."""
     if not returns.settings:
-        return (
-            "its settings may not be seen by this user (DESCRIBE_CONFIGS), so nobody knows how long it keeps counts"
-        )
+        return "this user may not see its settings (DESCRIBE_CONFIGS), so it is not known how long it keeps counts"
     policy = returns.settings.get("cleanup.policy", "delete")
     kept = int(returns.settings.get("retention.ms", -1))
     if policy != "delete":
@@ -120,7 +118,7 @@ def forgets(returns: Described, topics: Topics) -> str:
     if int(returns.settings.get("retention.bytes", -1)) >= 0:
         return "retention.bytes must be -1: counts that are deleted within their period bound nothing"
     if int(returns.settings.get("max.message.bytes", MOST_ENTRY)) < MOST_ENTRY:
-        return f"max.message.bytes must be {MOST_ENTRY} or more: so long may an entry be"
+        return f"max.message.bytes must be {MOST_ENTRY} or more, which is the largest possible entry"
     return ""
 
 

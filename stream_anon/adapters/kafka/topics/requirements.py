@@ -177,7 +177,7 @@ async def _version(admin: AIOKafkaAdminClient, tools: Tools) -> list[TopicFindin
         return [TopicFinding("", TopicSeverity.OK, f"reachable; transaction.version is {level}")]
     text = (
         f"transaction.version is {level}: only the worker keeps late requests of one transaction out of the next. "
-        "From 2 on the brokers do too"
+        "From version 2 on the brokers do so too"
     )
     return [TopicFinding("", TopicSeverity.WARNING, text, commands=(tools.raise_feature(FEATURE, EPOCHS),))]
 
@@ -202,7 +202,7 @@ def _judge(
     findings = [TopicFinding(name, TopicSeverity.OK, f"{topic.partitions} partitions, {topic.replicas} replicas")]
     findings += _judge_safety(topic, TopicSeverity.WARNING if development else TopicSeverity.ERROR)
     if not topic.settings:
-        text = "its settings may not be seen by this user (DESCRIBE_CONFIGS): they are not judged"
+        text = "this user may not see its settings (DESCRIBE_CONFIGS): they were not checked"
         findings.append(TopicFinding(name, TopicSeverity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
     if name == topics.ledger and policy not in ("", COMPACT):
@@ -232,12 +232,12 @@ def _judge_times(name: str, topics: Topics) -> list[TopicFinding]:
     kind = "message.timestamp.type is LogAppendTime"
     if name == topics.output:
         text = (
-            f"{kind} and must be CreateTime: records would tell to the millisecond when a window came out, instead "
-            "of the second. A broker's default is log.message.timestamp.type"
+            f"{kind} and must be CreateTime: records would show to the millisecond when a window was published, "
+            "instead of to the second. The brokers' default is log.message.timestamp.type"
         )
         return [TopicFinding(name, TopicSeverity.ERROR, text, Condition.APPEND_TIME)]
     if name == topics.certificates:
-        text = f"{kind}: an audit cannot tell by it what retention has removed. Better CreateTime"
+        text = f"{kind}: an audit cannot tell from it what retention has removed; set CreateTime"
         return [TopicFinding(name, TopicSeverity.WARNING, text)]
     return []
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.json.scanner import tables as t
+from stream_anon.formats.json.scanner.epoch_moments import MomentArrays, code_at
 from stream_anon.formats.json.scanner.forms import ABSENT, NULL, ODD, STRING
 from stream_anon.formats.json.scanner.letters import BLANK, COLON, COMMA, DIGIT_0, DIGIT_9, MINUS, PLUS, POINT
-from stream_anon.formats.json.scanner.moments import MomentArrays, code_at
 from stream_anon.formats.writing.numbers import NO_DAY, day_of
 
 _MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.json.scanner import fields
+from stream_anon.formats.json.scanner.epoch_moments import moment_arrays, moment_codes
 from stream_anon.formats.json.scanner.family_texts import FamilyTexts
 from stream_anon.formats.json.scanner.forms import LIST
 from stream_anon.formats.json.scanner.id_spans import IdSpans
 from stream_anon.formats.json.scanner.iso_texts import iso_codes
-from stream_anon.formats.json.scanner.moments import moment_arrays, moment_codes
 from stream_anon.formats.json.scanner.nulls import clear_nulls
 from stream_anon.formats.json.scanner.odd_values import FoundValues, OddValues
 from stream_anon.formats.json.scanner.spans import SpanFinder

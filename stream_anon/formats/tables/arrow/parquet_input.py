@@ -27,7 +27,7 @@ def opened_parquet(name: str) -> Any:
     Raises
     ------
     InputError
-        If it cannot be opened, or is no Parquet file.
+        If it cannot be opened, or is not a Parquet file.
     """
     try:
         with Path(name).open("rb"):
@@ -35,7 +35,7 @@ def opened_parquet(name: str) -> Any:
         # Columns are not read as dictionaries: pyarrow would gather those of a whole row group.
         return pq.ParquetFile(name, buffer_size=_BUFFER, pre_buffer=False)
     except _DAMAGED as error:  # a message of pyarrow's may hold a value
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file"
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not a Parquet file"
         raise InputError(f"{name}: cannot be opened ({reason})") from None
     except UnicodeDecodeError:
         raise InputError(f"{name}: cannot be opened (the name of a column is not UTF-8)") from None

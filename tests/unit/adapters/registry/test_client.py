@@ -267,7 +267,7 @@ async def test_a_password_or_a_token_is_sent_and_read_anew_from_its_file(tmp_pat
         registry.add(SCHEMA, 7)
         assert await _schema(registry, 7, token="abc") is not None  # noqa: S106
         for wrong in ("a b", "a\nb", "ä"):
-            with pytest.raises(RegistryError, match="no token of one word"):
+            with pytest.raises(RegistryError, match="does not hold a token"):
                 await _schema(registry, 7, token=wrong)
 
 

@@ -95,7 +95,7 @@ def test_attributes_that_are_known_already_leak_nothing_and_are_in_no_set(
     assert [each["attributes"] for each in found["sets"]] == [["home.city"]]
     assert found["sets"][0]["bits"] == pytest.approx(both["bits"] - alone["bits"])
     assert found["sets"][0]["unique"] == both["unique"]
-    with pytest.raises(SettingsError, match=r"'visits' is no quasi-identifier; these are age, home\.city"):
+    with pytest.raises(SettingsError, match=r"'visits' is not a quasi-identifier; these are age, home\.city"):
         study_leakage(
             read_table(load_policy(policy), SampleSource(str(source), source)), LeakageRequest(("visits",))
         )

@@ -207,7 +207,7 @@ def test_a_page_with_the_histograms_inside_is_written(
         (("--k", 30163), "k: has no answer: it is above the number of individuals, 30162"),
         (("--k", 3, "--l", 99), "l: has no answer: it is above the number of sensitive values, 14"),
         (("--max-level", "age=5"), "--max-level: age has levels 0 to 4"),
-        (("--max-level", "sex=0"), "--max-level: sex is no quasi-identifier of the policy"),
+        (("--max-level", "sex=0"), "--max-level: sex is not a quasi-identifier of the policy"),
         (("--max-level", "age"), "--max-level: must be an attribute and a level, such as age=1"),
         (("--max-suppressed", "some"), "--max-suppressed: must be a number of records"),
         (("--max-suppressed", "101%"), "--max-suppressed: must be a number of records"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from stream_anon.operations.plan import plot
+from stream_anon import extras
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run
@@ -116,7 +116,7 @@ def test_a_picture_without_matplotlib_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source = _files(tmp_path)
-    monkeypatch.setattr(plot, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     command = ("plan", policy, "--input", source, "--rate", "50/s", "--svg", tmp_path / "plan.svg")
     assert run(monkeypatch, *command) == 2
     assert "pip install matplotlib" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from stream_anon import extras
 from stream_anon.operations.utility import classifiers
 from tests.support.data import ROOT
 from tests.unit.cli.run.test_anonymize import run
@@ -68,7 +69,7 @@ def test_without_a_label_the_figures_fit_the_schema_and_scikit_learn_is_not_need
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, _, outputs = files(tmp_path)
-    monkeypatch.setattr(classifiers, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert Draft202012Validator(SCHEMA).is_valid(document)
@@ -81,7 +82,7 @@ def test_a_label_without_scikit_learn_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, _, outputs = files(tmp_path)
-    monkeypatch.setattr(classifiers, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--label", "illness") == 2
     assert "pip install scikit-learn" in capsys.readouterr().err
 

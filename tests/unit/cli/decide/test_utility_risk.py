@@ -200,4 +200,4 @@ def test_a_release_of_other_people_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "utility", *_files(tmp_path, TWICE, [(OLD, "south")])) == 2
-    assert "it is no release of" in capsys.readouterr().err
+    assert "it is not a release of" in capsys.readouterr().err

@@ -302,7 +302,7 @@ def test_the_table_names_no_value_and_says_what_lowers_a_risk(
     assert run(monkeypatch, "attack", "-c", policy, "--original", source) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "half of the people, released as one table, in memory" in told
-    assert "found-again: a field that passes tells people apart" in told
+    assert "found-again: a field that is published unchanged tells people apart" in told
     assert not any(value in told for value in ("somebody-", "nobody-", *ILLNESSES))
 
 

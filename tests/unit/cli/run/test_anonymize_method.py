@@ -286,7 +286,7 @@ def test_a_service_refuses_a_method(
         (["--option", "loss=ncp"], "method.name"),
         (
             ["--method", "full-domain", "--option", "levels={shoe: 1}", "--accept-risk", "rare-values"],
-            "shoe is no quasi-identifier",
+            "shoe is not a quasi-identifier",
         ),
         (["--method", "datafly", "--sensitive-table", "x.csv"], "is for method: anatomy only"),
         (["--method", "anatomy", "--option", "target=illness"], "distinct_l: is needed for anatomy"),

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from stream_anon import extras
 from stream_anon.cli.run.anonymize import FileNames, file_job
-from stream_anon.formats.tables.arrow import installed
 from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.settings.policy_file import load_policy
@@ -91,7 +91,7 @@ def test_what_is_no_parquet_is_refused_and_leaves_no_output(
     for content in (b"", b"person,age\np1,30\n", whole[: len(whole) // 2]):
         source.write_bytes(content)
         assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
-        assert "in.parquet: cannot be opened (it is no Parquet file)" in capsys.readouterr().err
+        assert "in.parquet: cannot be opened (it is not a Parquet file)" in capsys.readouterr().err
     source.unlink()
     assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
     assert "No such file" in capsys.readouterr().err
@@ -136,7 +136,7 @@ def test_without_pyarrow_the_command_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, target = files(tmp_path)
-    monkeypatch.setattr(installed, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
     assert "pip install pyarrow" in capsys.readouterr().err
     assert not target.exists()

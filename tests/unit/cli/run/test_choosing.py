@@ -44,7 +44,7 @@ def test_alternatives_are_shown_by_their_counts_and_asked_for_until_there_is_one
         ["1", "age", "1", "2", "31"],
         ["2", "zip", "0", "1", "7"],
     ]
-    assert told.count("that is no number from 1 to 2") == 2
+    assert told.count("that is not a number from 1 to 2") == 2
     assert holder.as_settings() == "choices: [{attribute: zip, level: 1}]"
 
 

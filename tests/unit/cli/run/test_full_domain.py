@@ -145,9 +145,9 @@ def test_an_audit_finds_a_cell_that_is_not_on_its_level(
     [
         (
             LEVELS | {"levels": {"height": 1}},
-            "engine.levels.height: is no quasi-identifier; these are age, home.city",
+            "engine.levels.height: is not a quasi-identifier; these are age, home.city",
         ),
-        (LEVELS | {"levels": {"person": 1}}, "engine.levels.person: is no quasi-identifier"),
+        (LEVELS | {"levels": {"person": 1}}, "engine.levels.person: is not a quasi-identifier"),
         (LEVELS | {"levels": {"age": 4}}, "engine.levels.age: must lie between 0 and 3, the height of age"),
         ({"name": "full-domain"}, "levels is for name: full-domain, which needs it"),
         ({"name": "mondrian", "levels": {}}, "levels is for name: full-domain, which needs it"),

@@ -270,7 +270,7 @@ def test_no_records_are_no_bodies() -> None:
 def test_natural_records_and_names_that_avro_does_not_know_are_refused() -> None:
     with pytest.raises(SettingsError, match="natural"):
         AvroEncoder(replace(SMALL, shape=Shape.NATURAL))
-    with pytest.raises(SettingsError, match="no name that Avro knows"):
+    with pytest.raises(SettingsError, match="not a name that Avro knows"):
         AvroEncoder(hostile.shaped_policy(Shape.TYPED))
 
 

@@ -245,7 +245,7 @@ def test_no_records_are_no_bodies() -> None:
 def test_natural_records_and_names_that_protobuf_does_not_know_are_refused() -> None:
     with pytest.raises(SettingsError, match="natural"):
         ProtobufEncoder(replace(SMALL, shape=Shape.NATURAL))
-    with pytest.raises(SettingsError, match="no name that Protobuf knows"):
+    with pytest.raises(SettingsError, match="not a name that Protobuf knows"):
         ProtobufEncoder(hostile.shaped_policy(Shape.TYPED))
 
 

@@ -4,8 +4,8 @@ from base64 import b64encode
 
 import pytest
 
-from stream_anon.errors import InputError, SettingsError
-from stream_anon.formats.protobuf import installed, proto_files
+from stream_anon.errors import InputError
+from stream_anon.formats.protobuf import proto_files
 from stream_anon.formats.protobuf.proto_files import Messages, message_of, renumbered, taken_wrongly
 
 NESTED = """
@@ -66,13 +66,6 @@ def test_files_that_import_each_other_are_refused() -> None:
 def test_a_reference_may_have_the_name_that_the_schema_would_get() -> None:
     references = {"schema.proto": 'syntax = "proto3"; message Other {}'}
     assert message_of('import "schema.proto"; message A {}', [0], references).full_name == "A"
-
-
-def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed.require_protobuf("kafka.format")
-    monkeypatch.setattr(installed, "_PACKAGES", {"google.nothing.there": "nothing"})
-    with pytest.raises(SettingsError, match=r"nothing, which the extra `protobuf` installs"):
-        installed.require_protobuf("kafka.format")
 
 
 def test_a_descriptor_in_base64_is_read_as_its_text_would_be() -> None:

@@ -128,8 +128,8 @@ def test_a_block_that_publishes_nothing_leaves_no_compressed_file(tmp_path: Path
     [
         ("a.jsonl.gz", gzip.compress(CONTENTS["a.jsonl"] * 900)[:-20], "ends in the midst of its gzip data"),
         ("a.csv.gz", gzip.compress(CONTENTS["a.csv"] * 900)[:-20], "ends in the midst of its gzip data"),
-        ("a.csv.gz", CONTENTS["a.csv"], "is no gzip file, or a damaged one"),
-        ("a.csv.gz", gzip.compress(b"color,note\n")[:-8] + bytes(8), "is no gzip file, or a damaged one"),
+        ("a.csv.gz", CONTENTS["a.csv"], "is not a gzip file, or a damaged one"),
+        ("a.csv.gz", gzip.compress(b"color,note\n")[:-8] + bytes(8), "is not a gzip file, or a damaged one"),
         ("a.csv", gzip.compress(CONTENTS["a.csv"]), r"its name must end in \.gz"),
         ("a.csv", b"PK\x03\x04rest", "a zip archive or a workbook"),
         ("a.csv", "color,note\n".encode("utf-16"), "UTF-16"),

@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from stream_anon import extras
 from stream_anon.audit.verdict import Kind
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.files.job import FileJob
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.formats.tables.arrow import installed, parquet_input
+from stream_anon.formats.tables.arrow import parquet_input
 from stream_anon.formats.tables.arrow.parquet_files import ParquetWriter
 from stream_anon.formats.tables.format_names import Format, as_written
 from stream_anon.operations.audit.audit_report import as_json
@@ -244,7 +245,7 @@ def test_a_file_is_read_in_pieces(made: Release, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_ends_too_early_is_no_release(made: Release, tmp_path: Path) -> None:
     path = tmp_path / "half.parquet"
     path.write_bytes(made.parquet.read_bytes()[:-50])
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="not a Parquet file"):
         made.audit(path)
 
 
@@ -264,7 +265,7 @@ def test_a_parquet_file_that_no_audit_would_take_is_not_written(made: Release, t
 
 
 def test_without_pyarrow_the_audit_says_what_to_install(made: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installed, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(SettingsError, match="pip install pyarrow"):
         made.audit(made.parquet)
 

@@ -369,7 +369,7 @@ def test_a_declared_field_that_never_comes_forbids_a_run() -> None:
     assert _forbidden(policy, found) == ["attributes.age", "attributes.note", "attributes.city"]
     age = sample_findings(policy, found)[0]
     assert age.condition == "missing-field"
-    assert "upper and lower case" in age.text
+    assert "only in case" in age.text
     assert "Age" not in age.text
 
 
@@ -483,11 +483,11 @@ def test_sets_that_were_not_looked_at_are_told_whether_or_not_one_singles_people
     assert found.singled_left == 3
     (said,) = (finding for finding in sample_findings(policy, found) if "single" in finding.text)
     assert said.place == "attributes.age, attributes.column"
-    assert said.text.endswith("3 sets were not looked at, since there are many: others may do so too")
+    assert said.text.endswith("3 sets were not examined, because there are many: others may do so too")
     same = [_event(i, 30, column=1, badge=1) for i in range(1000)]
     (said,) = (each for each in sample_findings(policy, _study(policy, [*same])) if "single" in each.text)
     assert (said.severity, said.place) == (Severity.NOTES, "attributes")
-    assert said.text.startswith("3 sets were not looked at, since there are many: one of them may single most")
+    assert said.text.startswith("3 sets were not examined, because there are many: one of them may single out most")
 
 
 NOT_LIVE = "stream_anon_information_leakage_ratio"
@@ -500,13 +500,13 @@ def _notes(findings: list[Finding]) -> list[str]:
 def test_windows_with_too_few_people_for_the_live_leakage_are_told_with_the_number_that_it_takes() -> None:
     needed = next(most for most in range(2, 2000) if least_told(1, most) <= most)
     (said,) = _notes(policy_findings(_policy(max_records=needed - 1)))
-    assert f"of a window of {least_told(1, needed - 1)} individuals or more" in said
+    assert f"for windows of {least_told(1, needed - 1)} individuals or more" in said
     assert f"windows of {needed - 1} records hold fewer" in said
     policy = _policy(max_records=needed)
     assert _notes(policy_findings(policy)) == []
     few = _study(policy, [_event(i % 50, i % 90) for i in range(2 * needed)])
     (said,) = _notes(sample_findings(policy, few))
-    assert f"of a window of {needed} individuals or more" in said
+    assert f"for windows of {needed} individuals or more" in said
     assert "the sample's median window holds 50" in said
     enough = _study(policy, [_event(i, i % 90) for i in range(2 * needed)])
     assert _notes(sample_findings(policy, enough)) == []

@@ -82,7 +82,7 @@ async def test_of_a_topic_that_was_created_anew_the_newest_id_tells_how_far_it_w
 
 
 async def test_a_record_that_is_no_certificate_is_refused_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TopicError, match=r"A\.out\.certificates-0, offset 0: is no certificate"):
+    with pytest.raises(TopicError, match=r"A\.out\.certificates-0, offset 0: is not a certificate"):
         await _read(monkeypatch, [b'{"person": "Ada"}'])
 
 

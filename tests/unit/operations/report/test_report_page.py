@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from stream_anon import extras
 from stream_anon.errors import SettingsError
 from stream_anon.operations.disclosures import cells, documents, from_document
-from stream_anon.operations.report import report_page as room
 from stream_anon.operations.report.frameworks import HEADINGS, SECTIONS
 from stream_anon.operations.report.loss_curve import HEIGHT, WIDTH, loss_curve
 from stream_anon.operations.report.report_page import assessment, report_page, report_pdf, statement
@@ -178,7 +178,7 @@ def test_the_page_becomes_a_pdf(told: dict[str, Any]) -> None:
 
 
 def test_a_pdf_without_weasyprint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(SettingsError, match="the extra `reports`"):
         report_pdf("<p>")
 
@@ -189,7 +189,7 @@ def test_a_pdf_without_pango_says_what_to_install(monkeypatch: pytest.MonkeyPatc
             raise OSError("cannot load library 'libpango-1.0-0'")
 
     monkeypatch.setitem(sys.modules, "weasyprint", Absent())
-    monkeypatch.setattr(room, "find_spec", lambda _: True)
+    monkeypatch.setattr(extras, "find_spec", lambda _: True)
     with pytest.raises(SettingsError, match="Pango"):
         report_pdf("<p>")
 

@@ -166,7 +166,7 @@ async def test_a_sample_is_judged_unless_a_window_was_published_under_this_polic
     [
         ([], 3, True, (Severity.FORBIDS, "none of its newest records can be read: their batches, 3 in all")),
         ([], 0, False, (Severity.FORBIDS, "none of its newest records could be read within 20 s")),
-        ([], 0, True, (Severity.WARNS, "holds no records to look at")),
+        ([], 0, True, (Severity.WARNS, "holds no records, so rejects")),
         ([b"{}"], 3, True, (Severity.WARNS, "batches among the newest records that nobody can read: 3")),
     ],
 )

@@ -32,7 +32,7 @@ def test_offsets_without_an_entry_forbid_a_run_and_are_named() -> None:
 @pytest.mark.parametrize(
     ("writers", "words"),
     [
-        (None, "cannot be told"),
+        (None, "may not see who can write"),
         (frozenset({EVERYBODY, "User:service"}), "everybody may write"),
         (frozenset({"User:service", "User:other"}), "User:other, User:service"),
     ],

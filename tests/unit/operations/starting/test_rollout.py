@@ -288,7 +288,7 @@ def test_a_restarted_worker_of_a_lower_revision_stands_by_without_a_ledger_too(t
 
 def test_an_old_worker_that_is_refused_during_a_change_to_exactly_once_is_told_what_to_do(tmp_path: Path) -> None:
     policy = _policy(tmp_path)
-    with pytest.raises(SettingsError, match=r"this is an old one: end it\. .* a higher privacy\.revision"):
+    with pytest.raises(SettingsError, match=r"this is an old one: stop it\. .* a higher privacy\.revision"):
         refuse_weaker(policy, "", _before(policy), ledger=False)
 
 

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.errors import SettingsError
 from stream_anon.operations.utility import classifiers
-from stream_anon.operations.utility.classifiers import (
-    CLASSIFIERS,
-    SEARCH,
-    Effort,
-    fit,
-    require_flaml,
-    require_scikit_learn,
-)
+from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort, fit
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
@@ -93,19 +85,3 @@ def test_a_few_labels_that_are_missing_from_the_first_rows_are_no_trouble() -> N
     assert fit("decision tree", rows, labels, Effort(50, 0, _Ticking(0.1))).rows == 640
     with pytest.raises(ValueError, match="two labels"):
         fit("decision tree", rows, labels * 0, Effort(50, 0, _Ticking(0.1)))
-
-
-def test_without_scikit_learn_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    require_scikit_learn()
-    monkeypatch.setattr(classifiers, "find_spec", lambda _: None)
-    with pytest.raises(SettingsError, match="pip install scikit-learn"):
-        require_scikit_learn()
-
-
-@pytest.mark.parametrize("absent", ["flaml", "lightgbm", "xgboost"])
-def test_without_flaml_and_what_it_searches_among_it_is_said_what_to_install(
-    absent: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(classifiers, "find_spec", lambda name: None if name == absent else object())
-    with pytest.raises(SettingsError, match=r"pip install 'flaml\[automl\]'"):
-        require_flaml()

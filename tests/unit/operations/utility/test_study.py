@@ -59,7 +59,7 @@ def test_what_is_published_as_it_is_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_with_more_records_is_no_release(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="it is no release of it"):
+    with pytest.raises(InputError, match="it is not a release of it"):
         _studied(tmp_path, [("*", "*")] * 5)
 
 

@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_anon import extras
 from stream_anon.errors import CertificateError, SettingsError
-from stream_anon.privacy.signing import installed
 from stream_anon.privacy.signing.public_keys import PublicKeys
 from stream_anon.privacy.signing.signature import (
     SIGNATURE_BYTES,
@@ -215,7 +215,7 @@ def test_a_key_that_openssl_made_signs(tmp_path: Path) -> None:
 
 
 def test_without_cryptography_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installed, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     for making in (lambda: SigningKey(SECRET), lambda: PublicKeys([KEY.public]), SigningKey.drawn):
         with pytest.raises(SettingsError, match="extra `sign` installs: pip install cryptography"):
             making()

@@ -196,13 +196,13 @@ async def test_a_start_that_gets_no_answer_from_brokers_that_let_us_in_says_wher
 
     monkeypatch.setattr(Connection, "knock", open_door)
     error = await connection_error(Connection("127.0.0.1:1", "g"), "starting the producer", TimeoutError())
-    assert str(error).startswith("starting the producer: no answer in time, though a broker lets us in")
+    assert str(error).startswith("starting the producer: no answer in time, although a broker accepts the login")
     assert "__transaction_state" in str(error)
 
 
 def test_a_stranger_in_the_group_is_told_in_words_and_with_what_to_do() -> None:
     said = str(broker_error("joining the group", InconsistentGroupProtocolError()))
-    assert said.startswith("joining the group: kafka.group holds a member that is no worker")
+    assert said.startswith("joining the group: kafka.group has a member that is not a worker")
     assert "Error" not in said
 
 

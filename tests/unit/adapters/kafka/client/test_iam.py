@@ -103,10 +103,10 @@ async def test_missing_credentials_are_an_error_that_says_so_and_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tokens = IamToken("eu-west-1")
-    with pytest.raises(TokenError, match="there are no credentials of AWS"):
+    with pytest.raises(TokenError, match="no AWS credentials were found"):
         await tokens.token()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-    with pytest.raises(TokenError, match="no credentials of AWS can be had") as raised:
+    with pytest.raises(TokenError, match="AWS credentials cannot be obtained") as raised:
         await tokens.token()
     assert KEY_ID not in str(raised.value)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -118,7 +118,7 @@ async def test_what_aws_says_of_a_failure_is_not_repeated(monkeypatch: pytest.Mo
         raise TokenRetrievalError(provider="sso", error_msg=SECRET)
 
     monkeypatch.setattr(SIGNER, fail)
-    with pytest.raises(TokenError, match=r"can be had \(TokenRetrievalError\)") as raised:
+    with pytest.raises(TokenError, match=r"cannot be obtained \(TokenRetrievalError\)") as raised:
         await IamToken("eu-west-1").token()
     assert SECRET not in str(raised.value)
 
@@ -133,7 +133,7 @@ async def test_credentials_that_do_not_come_in_time_are_an_error(monkeypatch: py
     monkeypatch.setattr(SIGNER, hang)
     monkeypatch.setattr(iam, "_WITHIN", 0.05)
     try:
-        with pytest.raises(TokenError, match=r"no credentials of AWS within 0.05 s"):
+        with pytest.raises(TokenError, match=r"no AWS credentials within 0.05 s"):
             await IamToken("eu-west-1").token()
     finally:
         ended.set()

@@ -49,7 +49,10 @@ BAD = {
     "no JSON": (lambda: web.Response(text=SECRET), "answered without a token"),
     "no token": (lambda: web.json_response({"id_token": SECRET}), "answered without a token"),
     "dead token": (lambda: web.json_response({"access_token": "a", "expires_in": 0}), "answered without a token"),
-    "two words": (lambda: web.json_response({"access_token": f"{SECRET} b"}), "token_endpoint: holds no token"),
+    "two words": (
+        lambda: web.json_response({"access_token": f"{SECRET} b"}),
+        "token_endpoint: does not hold a token",
+    ),
     "endless": (lambda: web.Response(body=b"[" * 1_000_000), "answered without a token"),
 }
 

@@ -54,7 +54,7 @@ COUNTED = replace(TOPICS, returns="out.returns", period=30 * 86_400.0)
         ({"cleanup.policy": "compact", "retention.ms": "-1"}, "cleanup.policy"),
         ({"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "1"}, "retention.bytes"),
         ({"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "100000"}, "max.message.bytes"),
-        ({}, "its settings may not be seen"),
+        ({}, "this user may not see its settings"),
     ],
 )
 def test_counts_of_releases_must_outlive_their_period(settings: dict[str, str], forgets: str) -> None:

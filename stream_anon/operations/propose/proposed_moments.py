@@ -14,7 +14,7 @@ from stream_anon.formats.tables.undeclared_samples import SampledField, Value
 from stream_anon.microdata.domains.calendar.moments import ISO, MOST_LETTERS, PER_SECOND, iso_moment
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.operations.propose.guess import Guess, fits, misfits
-from stream_anon.operations.propose.numbers import coercion, number
+from stream_anon.operations.propose.proposed_numbers import coercion, number
 from stream_anon.operations.propose.roles import is_epoch, is_moment
 from stream_anon.operations.propose.support import People, Reading, read
 

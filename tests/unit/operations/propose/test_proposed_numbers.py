@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.formats.tables.undeclared_samples import SampledField
-from stream_anon.operations.propose.numbers import ranges
+from stream_anon.operations.propose.proposed_numbers import ranges
 from stream_anon.operations.propose.support import FEWEST, People
 from stream_anon.settings.attributes.domains import NumericSettings
 from tests.support.effort import examples
