@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,18 @@ def test_records_of_one_person_are_one_person() -> None:
     assert (found.successes, found.surest) == (6, 0.5)
 
 
+def test_as_many_records_as_k_that_show_the_name_of_one_person_find_this_person() -> None:
+    """Two of six come three times each: no class has fewer than six records, and each name has three."""
+    classes = [class_of((0, 5), (0, 5), *[(0, 0)] * 3, *[(1, 0)] * 3)]
+    people = known([((place, place), place // 3, 0) for place in range(6)], each=3)
+    scene = scene_of(classes, people, people)
+    found = find_again(scene, people, 2)
+    assert (found.successes, found.surest) == (6, 1.0)
+    counted = replace(scene, released=replace(scene.released, people=np.array([2])))
+    assert find_again(counted, people, 2).successes == 6
+    assert find_again(replace(counted, insensitive=()), people, 2).successes == 0
+
+
 def test_a_description_that_fits_one_person_singles_out_who_is_in_the_release_only() -> None:
     """Each record shows the one drug that its person takes, and nobody else does."""
     count = 40
@@ -173,17 +186,20 @@ def test_as_many_people_are_found_among_as_all_classes_say(
     scene = scene_of(classes, inside, inside)
     found = find_again(scene, inside, 3)
 
-    def fewest(one: Any) -> int:
-        fits = [row for row, (own, _, _) in enumerate(people) if not contradicted(own, one)]
+    def fewest(one: Any, known_drug: int) -> int:
+        fits = [
+            row for row, (own, drug, _) in enumerate(people) if not contradicted(own, one) and drug == known_drug
+        ]
         most = sorted(Counter(inside.people[fits].tolist()).values(), reverse=True)
-        taken = [count for count in range(len(most)) if sum(most[: count + 1]) < len(one[2])]
+        alike = sum(drug == known_drug for drug, _ in one[2])
+        taken = [count for count in range(len(most)) if sum(most[: count + 1]) < alike]
         return len(taken) + 1
 
     expected = []
     for own, drug, _ in people:
         wrong, near = nearest(own, classes)
-        alike = [record for number in near for record in classes[number][2] if record[0] == drug]
+        alike = [number for number in near for record in classes[number][2] if record[0] == drug]
         if not wrong and alike:
-            expected.append(min(len(alike), max(fewest(classes[number]) for number in near)))
+            expected.append(max(fewest(classes[number], drug) for number in alike))
     assert found.successes == sum(among < 3 for among in expected)
     assert found.surest == pytest.approx(max([1 / among for among in expected], default=0.0))

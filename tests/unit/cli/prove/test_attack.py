@@ -90,6 +90,17 @@ def test_a_name_that_passes_is_caught(
         assert found["inference"]["risk"]["low"] > 0.9
 
 
+def test_a_name_that_passes_with_many_records_of_everybody_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """More records show a name than k asks for; they are of one person."""
+    named, privacy = {"nickname": {"role": "insensitive"}}, {"individual": "person"}
+    records = [{**own, "nickname": own["person"]} for own in _town(6_000, each=20)]
+    _, found = _told(tmp_path, monkeypatch, capsys, records, attributes=named, privacy=privacy)
+    assert found["found-again"]["risk"]["low"] > 0.9
+    assert found["found-again"]["surest"] == 1
+
+
 def test_who_is_found_by_what_a_policy_says_that_nobody_knows_is_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
