@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -121,28 +122,57 @@ def test_as_many_records_as_k_that_show_the_name_of_one_person_find_this_person(
     assert find_again(replace(counted, insensitive=()), people, 2).successes == 0
 
 
-def test_a_description_that_fits_one_person_singles_out_who_is_in_the_release_only() -> None:
-    """Each record shows the one drug that its person takes, and nobody else does."""
-    count = 40
-    inside = Known(
-        np.zeros((2, count), np.int32),
-        {"drug": np.arange(count), "ill": np.zeros(count, np.int64)},
-        np.arange(count),
-    )
-    outside = Known(inside.codes, {**inside.passed, "drug": np.arange(count) + count}, np.arange(count))
-    boxes = Boxes(np.zeros((2, 1), np.int32), np.full((2, 1), 5, np.int32), np.array([count]))
-    held = HeldRelease(
-        boxes, np.zeros(count, np.int64), {"drug": np.arange(count), "ill": np.zeros(count, np.int64)}
-    )
-    scene = AttackScene(held, inside, outside, ("ill",), ("drug",))
+def _shows_drugs(inside: list[int], outside: list[int]) -> AttackScene:
+    """Return a release of one class that shows the drug of each person inside."""
+
+    def takes(drugs: list[int], first: int) -> Known:
+        nothing = np.zeros(len(drugs), np.int64)
+        return Known(
+            np.zeros((2, len(drugs)), np.int32),
+            {"drug": np.array(drugs), "ill": nothing},
+            np.arange(len(drugs)) + first,
+        )
+
+    known_inside = takes(inside, 0)
+    boxes = Boxes(np.zeros((2, 1), np.int32), np.full((2, 1), 5, np.int32), np.array([len(inside)]))
+    held = HeldRelease(boxes, np.zeros(len(inside), np.int64), known_inside.passed)
+    return AttackScene(held, known_inside, takes(outside, len(inside)), ("ill",), ("drug",))
+
+
+@pytest.mark.parametrize("others", [40, 400, 4_000])
+def test_a_description_that_fits_one_person_singles_out_who_is_in_the_release_only(others: int) -> None:
+    """Each record shows the one drug that its person takes, and nobody else does, however many the others are."""
+    scene = _shows_drugs(list(range(400)), list(range(400, 400 + others)))
     found = single_out(scene, 400, np.random.default_rng(1))
     # Of 1 to 4 columns some hold the drug: 0.625 of all guesses.
     assert found.success.low < 0.625 < found.success.high
     assert found.control == (400, 0.0)
     assert found.risk.low > 0.5
     # Without it nothing fits one person.
-    hidden = AttackScene(held, inside, outside, ("ill",), ())
-    assert single_out(hidden, 100, np.random.default_rng(1)).successes == 0
+    hidden = replace(scene, insensitive=())
+    assert single_out(hidden, 100, np.random.default_rng(1)).successes == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("inside", "outside"), [([0, 0, 1, 2, 2, 2], [0, 1, 1, 2]), ([0, 1, 1], [0, 0, 1, 2, 2])])
+def test_descriptions_are_tried_on_crowds_of_one_size(inside: list[int], outside: list[int]) -> None:
+    """All crowds of the larger group are drawn."""
+    scene, attempts, size = _shows_drugs(inside, outside), 20_000, min(len(inside), len(outside))
+    found = single_out(scene, attempts, np.random.default_rng(1))
+
+    def alone(drug: int, crowds: list[tuple[int, ...]]) -> float:
+        return float(np.mean([crowd.count(drug) == 1 for crowd in crowds]))
+
+    def mine(row: int) -> float:
+        others = [drug for place, drug in enumerate(inside) if place != row]
+        return alone(inside[row], [(inside[row], *crowd) for crowd in combinations(others, size - 1)])
+
+    with_drug = 0.625  # descriptions without it fit everybody
+    assert found.success.value == pytest.approx(
+        with_drug * np.mean([mine(row) for row in range(len(inside))]), abs=0.02
+    )
+    assert found.controlled is not None
+    chance = np.mean([alone(drug, list(combinations(outside, size))) for drug in inside])
+    assert found.controlled.value == pytest.approx(with_drug * chance, abs=0.02)
 
 
 def test_members_are_told_from_others_only_where_the_release_differs() -> None:
