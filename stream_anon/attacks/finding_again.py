@@ -29,7 +29,7 @@ def find_again(scene: AttackScene, targets: Known, k: int, by: tuple[str, ...] =
     released, surest, above = scene.released, 0.0, 0
     names = [*scene.insensitive, *by]
     fewest: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    near = released.nearest(targets.codes, range(len(targets.codes)))
+    near = released.nearest(targets)
     for row, (wrong, classes) in enumerate(near):
         if wrong:
             continue

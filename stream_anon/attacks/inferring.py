@@ -47,10 +47,13 @@ def _right(scene: AttackScene, people: Known, secret: str) -> tuple[float, float
 
 
 def _records_like(scene: AttackScene, people: Known) -> Iterator[NDArray[np.int64]]:
-    """Yield the nearest records to each person: those of the nearest classes that show what else is known."""
+    """Yield the nearest records to each person: those of the nearest classes that show what else is known.
+
+    All records where the person's window has no class.
+    """
     released = scene.released
-    for row, (_, classes) in enumerate(released.nearest(people.codes, range(len(people.codes)))):
-        records = released.records_of(classes)
+    for row, (_, classes) in enumerate(released.nearest(people)):
+        records = released.records_of(classes) if len(classes) else np.arange(len(released))
         for name in scene.insensitive:
             alike = released.showing(records, [name], people, row)
             records = alike if len(alike) else records

@@ -17,10 +17,21 @@ from stream_anon.attacks.finding_again import find_again
 from stream_anon.attacks.inferring import homogeneous, infer, tell_by_skewness
 from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 from stream_anon.attacks.linking import link
-from stream_anon.attacks.membership import tell_members
+from stream_anon.attacks.membership import likeness, tell_members
 from stream_anon.attacks.singling_out import single_out
 from stream_anon.measures.boxes import Boxes
-from tests.support.made_up_release import class_of, contradicted, crowds, held, known, nearest, releases, scene_of
+from tests.support.made_up_release import (
+    box,
+    class_of,
+    contradicted,
+    crowds,
+    held,
+    known,
+    nearest,
+    person,
+    releases,
+    scene_of,
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -233,3 +244,41 @@ def test_as_many_people_are_found_among_as_all_classes_say(
             expected.append(max(fewest(classes[number], drug) for number in alike))
     assert found.successes == sum(among < 3 for among in expected)
     assert found.surest == pytest.approx(max([1 / among for among in expected], default=0.0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(box, st.integers(0, 2)), min_size=1, max_size=6),
+    st.lists(st.tuples(person, st.integers(-1, 2)), min_size=1, max_size=8),
+)
+def test_whose_window_is_known_is_sought_in_its_classes_alone(
+    classes: list[tuple[Any, int]], people: list[tuple[Any, int]]
+) -> None:
+    windows = np.array([window for _, window in people])
+    inside = replace(known([own for own, _ in people]), windows=windows)
+    release = replace(held([one for one, _ in classes]), windows=np.array([window for _, window in classes]))
+    scene = AttackScene(release, inside, inside, ("ill",), ("drug",))
+    halves = ([0], [1])
+    found = {
+        "inference": infer(scene, inside, inside, "ill").successes,
+        "linkability": link(scene, inside, inside, halves).successes,
+        "found-again": find_again(scene, inside, 3).successes,
+        "likeness": float(likeness(scene, inside).sum()),
+    }
+    everywhere = Counter(ill for one, _ in classes for drug, ill in one[2])
+    expected = dict.fromkeys(found, 0.0)
+    for number in np.unique(windows).tolist():
+        own = inside.take(np.flatnonzero(windows == number))
+        there = [one for one, window in classes if window == number]
+        if not there:
+            for drug, ill in zip(own.passed["drug"].tolist(), own.passed["ill"].tolist(), strict=True):
+                alike = Counter(value for one, _ in classes for used, value in one[2] if used == drug) or everywhere
+                best = [value for value, count in alike.items() if count == max(alike.values())]
+                expected["inference"] += (ill in best) / len(best)
+            continue
+        alone = AttackScene(held(there), own, own, ("ill",), ("drug",))
+        expected["inference"] += infer(alone, own, own, "ill").successes
+        expected["linkability"] += link(alone, own, own, halves).successes
+        expected["found-again"] += find_again(alone, own, 3).successes
+        expected["likeness"] += float(likeness(alone, own).sum())
+    assert found == pytest.approx(expected)
