@@ -130,7 +130,10 @@ def _timed(attacks: Iterable[Attack], clock: Clock) -> Iterator[TimedFinding]:
 
 
 def _some(known: Known, most: int, draws: np.random.Generator) -> Known:
-    return known.take(np.sort(draws.permutation(len(known))[:most]))
+    """Return one record of each of some people: attempts on one person's records would all be right, or wrong."""
+    rows = draws.permutation(len(known))
+    firsts = np.unique(known.people[rows], return_index=True)[1]
+    return known.take(np.sort(rows[draws.permutation(firsts)[:most]]))
 
 
 def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) -> AttackScene:

@@ -144,6 +144,8 @@ def test_k_that_counts_records_of_the_same_people_is_caught(
     found = {one["attack"]: one for one in json.loads(capsys.readouterr().out)["attacks"]}
     assert found["found-again"]["risk"]["low"] > 0.5
     assert found["found-again"]["surest"] >= 1 / 3
+    # Of 300 people one record each: five of one person are no five people.
+    assert found["found-again"]["attempts"] == found["inference"]["attempts"] == 300
 
 
 def test_a_diagnosis_that_its_class_tells_is_caught(
