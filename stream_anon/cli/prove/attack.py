@@ -34,7 +34,7 @@ class AttackedRelease:
         The original records.
     released, control, certificates
         A file that was released of them, original records of people who are not in it, and its certificates, which
-        tell its windows.
+        tell its windows. Of the second, records of people who are among the original ones are left out.
     by_arrival
         Whether the half is released in windows as it comes, not as one table.
     """
@@ -51,6 +51,8 @@ class AttackedRelease:
             raise SettingsError(
                 option, f"is needed with {other}: attacks are compared with people who are not released"
             )
+        if self.control == self.original:
+            raise SettingsError("--control", "must be records of other people than --original")
         if self.certificates is not None and self.released is None:
             raise SettingsError("--certificates", "are of a file that --released names")
         if self.by_arrival and self.released is not None:
@@ -65,10 +67,14 @@ class AttackedRelease:
         windows = None if self.certificates is None else certified_windows(self.certificates)
         others = SampleSource(self.control, config)
         inside, outside = (read_attacked(policy, one) for one in (source, others))
+        outside = outside.without_people_of(inside)
         if windows is not None:
             spread = windows.stretched(outside.batch.offsets)
             outside = replace(outside, batch=replace(outside.batch, offsets=spread))
-        return inside, outside, read_released(policy, self.released, windows=windows)
+        released = read_released(policy, self.released, windows=windows)
+        if policy.counterfeits is None:
+            inside.table().suppressed_in(released)  # raises where it cannot be a release of these records
+        return inside, outside, released
 
     @property
     def in_words(self) -> str:

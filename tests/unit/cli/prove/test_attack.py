@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from stream_anon.operations.attack import attacked_records
 from tests.support.data import ROOT
 from tests.support.policies import write_document, write_json_lines
 from tests.unit.cli.run.test_anonymize import run
@@ -324,6 +325,7 @@ def test_the_table_names_no_value_and_says_what_lowers_a_risk(
     [
         (["--released", "out.jsonl"], "--control: is needed with --released"),
         (["--control", "other.jsonl"], "--released: is needed with --control"),
+        (["--released", "out.jsonl", "--control", "in.jsonl"], "--control: must be records of other people"),
         (["--certificates", "proof.jsonl"], "--certificates: are of a file that --released names"),
         (["--by-arrival", "--released", "out.jsonl", "--control", "other.jsonl"], "--by-arrival: is for a trial"),
     ],
@@ -348,6 +350,49 @@ def test_too_few_people_and_an_empty_release_are_refused(
     assert run(monkeypatch, "attack", "-c", policy, "--original", few) == 2
     assert "too few people" in capsys.readouterr().err
     empty = write_json_lines(tmp_path / "out.jsonl", [])
-    asked = ["--original", few, "--released", empty, "--control", few]
+    asked = [
+        "--original",
+        few,
+        "--released",
+        empty,
+        "--control",
+        write_json_lines(tmp_path / "other.jsonl", _town(9)),
+    ]
     assert run(monkeypatch, "attack", "-c", policy, *asked) == 2
     assert "holds no record" in capsys.readouterr().err
+
+
+def test_who_is_in_the_release_is_in_no_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is known of them succeeds there, too, and no risk would be seen."""
+    document = {"privacy": PRIVACY | {"individual": "person"}, "attributes": ATTRIBUTES}
+    policy, released, records = write_document(tmp_path, document), tmp_path / "out.jsonl", _town()
+    inside = write_json_lines(tmp_path / "inside.jsonl", records[:1_000])
+    assert run(monkeypatch, "anonymize", "-c", policy, inside, released, "--fresh-draws") == 0
+    asked = ["attack", "-c", policy, "--original", inside, "--released", released, "--json", "--control"]
+    capsys.readouterr()
+    assert run(monkeypatch, *asked, write_json_lines(tmp_path / "all.jsonl", records[200:])) == 0
+    assert json.loads(capsys.readouterr().out)["controls"] == 1_000
+    assert run(monkeypatch, *asked, write_json_lines(tmp_path / "some.jsonl", records[200:900])) == 2
+    assert "holds records of nobody who is not in" in capsys.readouterr().err
+
+
+def test_a_release_of_more_records_than_are_looked_at_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fewer people would seem to fit a class than do."""
+    policy, released = (
+        write_document(tmp_path, {"privacy": PRIVACY, "attributes": ATTRIBUTES}),
+        tmp_path / "out.jsonl",
+    )
+    inside = write_json_lines(tmp_path / "inside.jsonl", _town(9_000))
+    others = write_json_lines(tmp_path / "others.jsonl", _town(100))
+    assert run(monkeypatch, "anonymize", "-c", policy, inside, released, "--fresh-draws") == 0
+    asked = ["attack", "-c", policy, "--released", released, "--control", others, "--original"]
+    part = write_json_lines(tmp_path / "part.jsonl", _town(9_000)[:500])
+    assert run(monkeypatch, *asked, part) == 2
+    assert "it is no release of it" in capsys.readouterr().err
+    monkeypatch.setattr(attacked_records, "MOST_STUDIED", 10)
+    assert run(monkeypatch, *asked, inside) == 2
+    assert "too many to compare" in capsys.readouterr().err
