@@ -18,6 +18,7 @@ from stream_anon.attacks.membership import tell_members
 from stream_anon.attacks.refinement import refine
 from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
+from stream_anon.measures.grouping import by_appearance
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.operations.attack.attack_report import AttackReport, TimedFinding
 from stream_anon.operations.attack.attacked_records import AttackedRecords, hidden_in_families
@@ -187,4 +188,4 @@ def _numbered(values: Sequence[object], numbers: dict[object, int]) -> NDArray[n
 
 def _people(table: OriginalTable) -> NDArray[np.int64]:
     people = table.population.people
-    return np.arange(table.population.rows) if people is None else people
+    return np.arange(table.population.rows) if people is None else by_appearance(people)[0]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.errors import InputError
 from stream_anon.files.whole_table import anonymization_of
 from stream_anon.measures.boxes import Boxes, Members, boxes_of_classes
+from stream_anon.measures.grouping import by_appearance
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
@@ -38,10 +39,10 @@ def released_half(
         If such a policy is for a service alone, or needs a key of draws.
     """
     policy = records.policy
-    people, number = np.unique(records.batch.individuals, return_inverse=True)
-    if len(people) < 2 * (policy.k or 1):
+    number, people = by_appearance(records.batch.individuals)  # keys differ from run to run
+    if people < 2 * (policy.k or 1):
         raise InputError(f"{records.source}: has too few people for a trial with half of them")
-    chosen = (draws.permutation(len(people)) < len(people) // 2)[number]
+    chosen = (draws.permutation(people) < people // 2)[number]
     inside, outside = (records.take(np.flatnonzero(half)) for half in (chosen, ~chosen))
     return inside, outside, _released(policy, inside.batch, records.source, by_arrival=by_arrival)
 
