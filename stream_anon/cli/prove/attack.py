@@ -74,6 +74,8 @@ class AttackedRelease:
         released = read_released(policy, self.released, windows=windows)
         if policy.counterfeits is None:
             inside.table().suppressed_in(released)  # raises where it cannot be a release of these records
+            if windows is not None:
+                windows.require_records(inside.source, inside.batch.offsets)
         return inside, outside, released
 
     @property

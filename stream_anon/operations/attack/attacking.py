@@ -78,7 +78,7 @@ def attack(
         If a window cannot hold what is to be planted.
     """
     if not released.records:
-        raise InputError(f"{released.source}: holds no record: there is nothing to attack")
+        raise InputError(f"{released.source}: no record is released: there is nothing to attack")
     inside, outside = records.table(), others.table()
     draws, policy = np.random.default_rng(asked.seed), records.policy
     scene = _scene(inside, outside, released)

@@ -359,7 +359,7 @@ def test_too_few_people_and_an_empty_release_are_refused(
         write_json_lines(tmp_path / "other.jsonl", _town(9)),
     ]
     assert run(monkeypatch, "attack", "-c", policy, *asked) == 2
-    assert "holds no record" in capsys.readouterr().err
+    assert "no record is released" in capsys.readouterr().err
 
 
 def test_who_is_in_the_release_is_in_no_control_group(
