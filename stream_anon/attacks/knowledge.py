@@ -195,6 +195,8 @@ class AttackScene:
         Names of insensitive ones of which the policy accepts that their values are rare, since nobody knows them.
     families
         By name of a sensitive attribute that is published as families.
+    numbers
+        By name of a sensitive attribute of numbers: float64[v], these, not a number for a missing value.
     """
 
     released: HeldRelease
@@ -204,6 +206,7 @@ class AttackScene:
     insensitive: tuple[str, ...] = ()
     families: Mapping[str, Families] = field(default_factory=dict)
     weighed: tuple[str, ...] = ()
+    numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def truth(self, secret: str, people: Known) -> NDArray[np.int64]:
         """Return the number of the value that each record has, int64[n]; `votes` numbers values alike."""

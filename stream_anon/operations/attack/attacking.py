@@ -19,13 +19,14 @@ from stream_anon.attacks.refinement import refine
 from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
 from stream_anon.measures.grouping import by_appearance
-from stream_anon.microdata.attributes import Sensitive
+from stream_anon.microdata.attributes import ScalarType, Sensitive
 from stream_anon.operations.attack.attack_report import AttackReport, TimedFinding
 from stream_anon.operations.attack.attacked_records import AttackedRecords, hidden_in_families
 from stream_anon.operations.attack.rerunning import Rerun
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.ports import Clock
 
+_NUMBERS = (ScalarType.INTEGER, ScalarType.NUMBER)
 Attack = Callable[[], AttackResult | None]
 """Returns what was found, or nothing where there is nobody to attack."""
 
@@ -142,15 +143,19 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
     passed: dict[str, list[NDArray[np.int64]]] = {}
     values: dict[str, list[NDArray[np.int64]]] = {}
     families: dict[str, Families] = {}
+    numbers: dict[str, NDArray[np.float64]] = {}
     hidden = {own.name for own in hidden_in_families(policy)}
     for own in policy.passed:
         labels: dict[object, int] = {}
         passed[own.name] = [_numbered(table.passed[own.name], labels) for table in (released, inside, outside)]
         if own.name in hidden:
-            numbers: dict[object, int] = {}
-            values[own.name] = [_numbered(table.values[own.name], numbers) for table in (inside, outside)]
-            shown = np.array([labels[own.shown(value)] for value in numbers], np.int64)  # type: ignore[arg-type]
+            every: dict[object, int] = {}
+            values[own.name] = [_numbered(table.values[own.name], every) for table in (inside, outside)]
+            shown = np.array([labels[own.shown(value)] for value in every], np.int64)  # type: ignore[arg-type]
             families[own.name] = Families.of(shown, values[own.name][1])
+        elif isinstance(own, Sensitive) and own.type in _NUMBERS and not own.many:
+            read = (np.nan if value is None else float(str(value)) for value in labels)
+            numbers[own.name] = np.array(list(read), np.float64)
     insensitive = [own for own in policy.passed if not isinstance(own, Sensitive)]
     names = [{name: own[place] for name, own in passed.items()} for place in range(3)]
     known = [
@@ -177,6 +182,7 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
         tuple(own.name for own in insensitive if not own.accept_linkable),
         families,
         tuple(own.name for own in insensitive if own.accept_linkable),
+        numbers,
     )
 
 

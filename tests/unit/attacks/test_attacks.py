@@ -56,6 +56,41 @@ def test_inference_takes_the_most_frequent_value_of_the_nearest_records(
 
 
 @settings(max_examples=60, deadline=None)
+@given(
+    releases,
+    crowds,
+    crowds,
+    st.lists(
+        st.sampled_from([-103.0, -100.0, -4.0, 0.0, 98.0, 100.0, 104.0, np.nan]),
+        min_size=3,
+        max_size=3,
+        unique_by=str,
+    ),
+)
+def test_a_guessed_number_is_right_within_five_in_a_hundred(
+    classes: list[Any], inside: list[Any], outside: list[Any], numbers: list[float]
+) -> None:
+    plain = scene_of(classes, known(inside), known(outside))
+    found = infer(replace(plain, numbers={"ill": np.array(numbers)}), plain.inside, plain.outside, "ill")
+
+    def near(guess: int, truth: int) -> bool:
+        return guess == truth or abs(numbers[guess] - numbers[truth]) <= 0.05 * abs(numbers[guess])
+
+    def best(values: list[int]) -> list[int]:
+        right = {guess: sum(near(guess, value) for value in values) for guess in set(values)}
+        return [guess for guess in right if right[guess] == max(right.values())]
+
+    total = 0.0
+    for own, drug, ill in inside:
+        close = [record for number in nearest(own, classes)[1] for record in classes[number][2]]
+        guessed = best([value for used, value in close if used == drug] or [value for _, value in close])
+        total += float(np.mean([near(guess, ill) for guess in guessed]))
+    assert found.successes == pytest.approx(total)
+    usual = min(best([value for one in classes for _, value in one[2]]))
+    assert found.chance == pytest.approx(np.mean([near(usual, ill) for _, _, ill in inside]))
+
+
+@settings(max_examples=60, deadline=None)
 @given(releases, crowds, crowds)
 def test_skewness_says_what_most_of_the_nearest_records_have_and_few_of_all(
     classes: list[Any], inside: list[Any], outside: list[Any]

@@ -163,6 +163,18 @@ def test_a_diagnosis_that_its_class_tells_is_caught(
     assert found["inference"]["risk"]["low"] < 0.3
 
 
+def test_incomes_of_a_class_that_differ_by_little_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No two people have the same income, but everybody earns nearly what their class does."""
+    records = [{**own, "illness": 1_000 * 2 ** (own["age"] // 10) + row / 1_000} for row, own in enumerate(_town())]
+    number = {"illness": {"role": "sensitive", "type": "number"}}
+    _, found = _told(tmp_path, monkeypatch, capsys, records, attributes=number, privacy={"sensitive": {}})
+    assert found["inference"]["success"]["value"] > 0.5
+    assert found["inference"]["surest"] == 1
+    assert found["homogeneity"]["success"]["value"] == 0
+
+
 REGULARS, SIZE, WINDOWS = 80, 800, 40
 
 
