@@ -63,6 +63,18 @@ class CertifiedWindows:
     ends: NDArray[np.int64]
     loss: float | None
 
+    def require_records(self, source: str, offsets: NDArray[np.int64]) -> None:
+        """Raise InputError if a window released more records than came to it of a source.
+
+        Then the source numbers its records otherwise than the input did, and nobody knows their windows.
+        """
+        of_offsets = ReleasedWindows(np.empty(0, np.int64), self.ends).of_offsets(offsets)
+        came = np.bincount(of_offsets[of_offsets >= 0], minlength=len(self.ends))
+        if (came < self.released).any():
+            raise InputError(
+                f"{self.source}: certifies windows of another input than {source}, or numbered otherwise"
+            )
+
     def of_records(self) -> Iterator[int]:
         """Yield the number of each record's window; raise InputError behind the last record."""
         for number, count in enumerate(self.released.tolist()):

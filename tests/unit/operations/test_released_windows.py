@@ -58,6 +58,17 @@ def test_records_of_others_are_spread_over_the_same_time() -> None:
     assert windows.stretched(np.empty(0, np.int64)).tolist() == []
 
 
+def test_records_that_are_numbered_otherwise_than_the_input_was_are_refused(certificates: Path) -> None:
+    """Offsets of a topic do not begin where those of a file do, and have gaps."""
+    windows = certified_windows(certificates)
+    came = np.array([number for number in range(31) if number % 6])
+    windows.require_records("in.jsonl", came[:25])
+    with pytest.raises(InputError, match="certifies windows of another input"):
+        windows.require_records("in.jsonl", came[:25] + 1_000)
+    with pytest.raises(InputError, match="numbered otherwise"):
+        windows.require_records("in.jsonl", np.arange(25) // 2)
+
+
 def _changed(path: Path, **changes: Any) -> Path:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     return write_json_lines(path, [line | changes if "batch" in line else line for line in lines])
