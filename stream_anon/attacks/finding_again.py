@@ -56,9 +56,9 @@ def find_again(scene: AttackScene, targets: Known, k: int, by: tuple[str, ...] =
 
 
 def fewest_people(released: HeldRelease, inside: Known, number: int, count: int, shown: Mapping[str, int]) -> int:
-    """Return how many people some records of a class are of, or at the least.
+    """Return how many people some records of a class are of at the least.
 
-    Where it is not known, those with most records that fit may have given all of theirs to it.
+    Those with most records that fit may have given all of theirs to it. Of a whole class more may be known.
 
     Parameters
     ----------
@@ -67,12 +67,11 @@ def fewest_people(released: HeldRelease, inside: Known, number: int, count: int,
     shown
         By name of what passes; with none it is all records of the class.
     """
-    if released.people is not None and not shown:
-        return int(released.people[number])
+    known = 0 if released.people is None or shown else int(released.people[number])
     rows = released.fitting(number, inside, range(len(inside.codes)))
     if released.windows is not None and inside.windows is not None:
         rows = rows[inside.windows[rows] == released.windows[number]]
     for name, value in shown.items():
         rows = rows[inside.passed[name][rows] == value]
     given = np.cumsum(np.sort(np.unique(inside.people[rows], return_counts=True)[1])[::-1])
-    return int(np.searchsorted(given, count)) + 1
+    return max(known, int(np.searchsorted(given, count)) + 1)

@@ -99,7 +99,7 @@ class HeldRelease:
     windows
         int64[c], the number of each class's window; None where all are one, or nobody knows.
     people
-        int64[c], how many people each class's records are of; None where nobody knows.
+        int64[c], how many people each class's records are of at the least; None where nobody knows.
     """
 
     boxes: Boxes

@@ -82,7 +82,7 @@ class AttackedRelease:
             inside, released = read_topics(policy, config)
         else:
             inside = read_attacked(policy, SampleSource(self.original, config))
-            windows = None if self.certificates is None else certified_windows(self.certificates)
+            windows = None if self.certificates is None else certified_windows(self.certificates, policy)
             released = read_released(policy, self.released, windows=windows)
             if policy.counterfeits is None:
                 inside.table().suppressed_in(released)  # raises where it cannot be a release of these records

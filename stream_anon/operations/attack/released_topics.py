@@ -25,7 +25,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attacked_records import AttackedRecords, attacked_records
 from stream_anon.operations.audit.output_records import OutputDecoder, batch_of
-from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
+from stream_anon.operations.released_windows import ReleasedWindows, mean_loss, people_of
 from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.operations.studied_records import MOST_STUDIED, Released, released_of
 from stream_anon.privacy.certificate import Certificate, join_parts, read_part
@@ -73,6 +73,7 @@ def read_topics(policy: Policy, config: Path) -> tuple[AttackedRecords, Released
     return inside, replace(
         released,
         windows=ReleasedWindows(np.array(windows, np.int64), published.ends),
+        people=people_of(published.windows, policy)[windows],
         loss=mean_loss(published.windows),
     )
 

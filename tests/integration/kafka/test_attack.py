@@ -68,7 +68,7 @@ async def test_people_who_return_to_topics_are_attacked_in_their_windows(stage: 
     returning = found["intersection", "illness"]
     assert returning["attempts"] == REGULARS
     assert returning["risk"]["low"] > 0.3
-    assert returning["surest"] > 0.5
+    assert returning["surest"] >= 0.25
 
 
 async def test_topics_without_a_release_cannot_be_attacked(stage: Stage, tmp_path: Path) -> None:

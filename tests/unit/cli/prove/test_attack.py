@@ -404,7 +404,7 @@ def test_a_release_of_more_records_than_are_looked_at_is_refused(
     asked = ["attack", "-c", policy, "--released", released, "--control", others, "--original"]
     part = write_json_lines(tmp_path / "part.jsonl", _town(9_000)[:500])
     assert run(monkeypatch, *asked, part) == 2
-    assert "it is no release of it" in capsys.readouterr().err
+    assert "it is not a release of it" in capsys.readouterr().err
     monkeypatch.setattr(attacked_records, "MOST_STUDIED", 10)
     assert run(monkeypatch, *asked, inside) == 2
     assert "too many to compare" in capsys.readouterr().err
