@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from stream_anon.attacks.attack_result import AttackResult
@@ -25,38 +27,51 @@ def find_again(scene: AttackScene, targets: Known, k: int, by: tuple[str, ...] =
         Names of what is known besides.
     """
     released, surest, above = scene.released, 0.0, 0
-    fewest: dict[int, int] = {}
-    near = released.nearest(targets.codes, range(len(targets.codes)))
+    names = [*scene.insensitive, *by]
+    fewest: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    near = released.nearest(targets)
     for row, (wrong, classes) in enumerate(near):
         if wrong:
             continue
-        alike = released.showing(released.records_of(classes), [*scene.insensitive, *by], targets, row)
+        alike = released.showing(released.records_of(classes), names, targets, row)
         if not len(alike):
             continue
+        shown = tuple(int(targets.passed[name][row]) for name in names)
+        numbers, counts = np.unique(released.classes[alike], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
         # Several windows may hold the same people: of several classes the one with most people counts.
         among = 0
-        for number in classes[np.argsort(-released.boxes.records[classes], kind="stable")].tolist():
-            # No record is of two people: what follows has fewer of either.
-            if among >= min(len(alike), released.boxes.records[number]):
+        for number, count in zip(numbers[order].tolist(), counts[order].tolist(), strict=True):
+            if among >= count:  # no record is of two people: what follows has fewer of either
                 break
-            if number not in fewest:
-                fewest[number] = fewest_people(released, scene.inside, number)
-            among = max(among, fewest[number])
-        among = min(among, len(alike))
+            key = number, count, shown
+            if key not in fewest:
+                fewest[key] = fewest_people(
+                    released, scene.inside, number, count, dict(zip(names, shown, strict=True))
+                )
+            among = max(among, fewest[key])
         surest = max(surest, 1 / among)
         above += among < k
     return AttackResult("found-again", len(targets), above, ", ".join(by), chance=0.0, surest=surest)
 
 
-def fewest_people(released: HeldRelease, inside: Known, number: int) -> int:
-    """Return how many people the records of a class are of, or at the least.
+def fewest_people(released: HeldRelease, inside: Known, number: int, count: int, shown: Mapping[str, int]) -> int:
+    """Return how many people some records of a class are of at the least.
 
-    Where it is not known, those with most records that fit the class may have given all of theirs to it.
+    Those with most records that fit may have given all of theirs to it. Of a whole class more may be known.
+
+    Parameters
+    ----------
+    count
+        How many records of the class show these values.
+    shown
+        By name of what passes; with none it is all records of the class.
     """
-    if released.people is not None:
-        return int(released.people[number])
+    known = 0 if released.people is None or shown else int(released.people[number])
     rows = released.fitting(number, inside, range(len(inside.codes)))
     if released.windows is not None and inside.windows is not None:
         rows = rows[inside.windows[rows] == released.windows[number]]
+    for name, value in shown.items():
+        rows = rows[inside.passed[name][rows] == value]
     given = np.cumsum(np.sort(np.unique(inside.people[rows], return_counts=True)[1])[::-1])
-    return int(np.searchsorted(given, released.boxes.records[number])) + 1
+    return max(known, int(np.searchsorted(given, count)) + 1)

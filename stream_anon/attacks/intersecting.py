@@ -117,17 +117,14 @@ def _shares(shown: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.flo
 
 def _near(scene: AttackScene, people: Known) -> dict[int, NDArray[np.int64]]:
     """Return for each record that a class of its window fits the released records that may be it."""
-    released, near = scene.released, {}
-    windows = np.zeros(len(people), np.int64) if people.windows is None else people.windows
-    for window in np.unique(windows).tolist():
-        rows = np.flatnonzero(windows == window)
-        found = released.nearest_in(window, people.codes[:, rows])
-        for row, (wrong, classes) in zip(rows.tolist(), found, strict=True):
-            if wrong or not len(classes):
-                continue
-            records = released.records_of(classes)
-            alike = released.showing(records, scene.insensitive, people, row)
-            near[row] = alike if len(alike) else records
+    released = scene.released
+    near: dict[int, NDArray[np.int64]] = {}
+    for part in released.compared(people):
+        for row, wrong, classes in part.each():
+            if not wrong and len(classes):
+                records = released.records_of(classes)
+                alike = released.showing(records, scene.insensitive, people, row)
+                near[row] = alike if len(alike) else records
     return near
 
 

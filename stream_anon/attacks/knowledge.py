@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.nearest import ClassSearch, NearestClasses, nearest_classes
+from stream_anon.attacks.nearest import ClassSearch, ComparedPeople, Group, NearestClasses, compared
 from stream_anon.measures.boxes import Boxes
 
 
@@ -99,7 +99,7 @@ class HeldRelease:
     windows
         int64[c], the number of each class's window; None where all are one, or nobody knows.
     people
-        int64[c], how many people each class's records are of; None where nobody knows.
+        int64[c], how many people each class's records are of at the least; None where nobody knows.
     """
 
     boxes: Boxes
@@ -117,18 +117,16 @@ class HeldRelease:
         order = np.argsort(self.classes, kind="stable")
         return order, np.searchsorted(self.classes[order], np.arange(len(self.boxes) + 1))
 
-    @cached_property
-    def _by_window(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the classes ordered by their window, and the window of each of these; both int64[c]."""
-        windows = np.zeros(len(self.boxes), np.int64) if self.windows is None else self.windows
-        order = np.argsort(windows, kind="stable")
-        return order, windows[order]
-
-    def classes_in(self, window: int) -> NDArray[np.int64]:
-        """Return the classes of one window; O(log c)."""
-        order, windows = self._by_window
-        first, end = np.searchsorted(windows, [window, window + 1])
-        return order[first:end]
+    def _groups(self, people: Known) -> Iterator[Group]:
+        """Yield people with the classes that may hold them: all, or those of their window where it is known."""
+        if self.windows is None or people.windows is None:
+            yield np.arange(len(people)), np.arange(len(self.boxes))
+            return
+        order = np.argsort(self.windows, kind="stable")
+        ordered = self.windows[order]
+        for window in np.unique(people.windows).tolist():
+            first, end = np.searchsorted(ordered, [window, window + 1])
+            yield np.flatnonzero(people.windows == window), order[first:end]
 
     def records_of(self, classes: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the records of some classes."""
@@ -162,23 +160,23 @@ class HeldRelease:
     def _search(self) -> ClassSearch:
         return ClassSearch(self.boxes)
 
-    def nearest(self, codes: NDArray[np.int32], places: Sequence[int]) -> NearestClasses:
+    def nearest(self, people: Known, places: Sequence[int] | None = None) -> NearestClasses:
         """Return for each person how many attributes the nearest classes contradict at least, and these classes.
 
-        Each is sought once, whoever asks: O(c q) a person; see `nearest_classes`.
+        Compared are those of the person's window where it is known; it may have none. Each is sought once, whoever
+        asks: O(c q) a person; see `compared`.
 
         Parameters
         ----------
-        codes
-            int32[q, n], not to be changed.
         places
-            The attributes that are known; with none all classes are near.
+            The attributes that are known, all of them if None; with none all classes are near.
         """
-        return self._search.nearest(codes, places)
+        places = range(len(people.codes)) if places is None else places
+        return self._search.nearest(people.codes, places, self._groups(people))
 
-    def nearest_in(self, window: int, codes: NDArray[np.int32]) -> NearestClasses:
-        """Return the nearest classes of one window by all attributes; it may have none."""
-        return nearest_classes(self.boxes, codes, range(len(codes)), self.classes_in(window))
+    def compared(self, people: Known) -> Iterator[ComparedPeople]:
+        """Yield the same by all attributes, some people at a time, for whoever asks once about very many."""
+        return compared(self.boxes, people.codes, range(len(people.codes)), self._groups(people))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +195,8 @@ class AttackScene:
         Names of insensitive ones of which the policy accepts that their values are rare, since nobody knows them.
     families
         By name of a sensitive attribute that is published as families.
+    numbers
+        By name of a sensitive attribute of numbers: float64[v], these, not a number for a missing value.
     """
 
     released: HeldRelease
@@ -206,6 +206,7 @@ class AttackScene:
     insensitive: tuple[str, ...] = ()
     families: Mapping[str, Families] = field(default_factory=dict)
     weighed: tuple[str, ...] = ()
+    numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def truth(self, secret: str, people: Known) -> NDArray[np.int64]:
         """Return the number of the value that each record has, int64[n]; `votes` numbers values alike."""

@@ -30,15 +30,15 @@ def link(
         len(inside),
         sum(inside),
         control=(len(outside), sum(outside)),
-        chance=1 / len(scene.released),
+        chance=1 / len(scene.released) if scene.released.windows is None else None,
         surest=max(inside),
     )
 
 
 def _chances(released: HeldRelease, people: Known, halves: tuple[Sequence[int], Sequence[int]]) -> list[float]:
     sizes, found = released.boxes.records, []
-    one, other = (released.nearest(people.codes, half) for half in halves)
+    one, other = (released.nearest(people, half) for half in halves)
     for (_, first), (_, second) in zip(one, other, strict=True):
         both = int(sizes[np.intersect1d(first, second, assume_unique=True)].sum())
-        found.append(both / (int(sizes[first].sum()) * int(sizes[second].sum())))
+        found.append(both / max(1, int(sizes[first].sum()) * int(sizes[second].sum())))
     return found

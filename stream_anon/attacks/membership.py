@@ -18,7 +18,7 @@ def tell_members(scene: AttackScene, targets: Known, controls: Known) -> AttackR
     them, each divided by the number of tuples that its class stands for. How much is enough is learned from half of
     the people of both kinds, and tried on the others. O(c q) a person.
     """
-    inside, outside = (_likeness(scene, own) for own in (targets, controls))
+    inside, outside = (likeness(scene, own) for own in (targets, controls))
     if min(len(inside), len(outside)) < 2:
         return AttackResult("membership", 0, 0.0, control=(0, 0.0))
     enough = _threshold(inside[::2], outside[::2])
@@ -31,11 +31,12 @@ def tell_members(scene: AttackScene, targets: Known, controls: Known) -> AttackR
     )
 
 
-def _likeness(scene: AttackScene, people: Known) -> NDArray[np.float64]:
+def likeness(scene: AttackScene, people: Known) -> NDArray[np.float64]:
+    """Return how many records are like each person's, float64[n]; see `tell_members`."""
     released, names = scene.released, [*scene.insensitive, *scene.sensitive]
     tuples = _tuples(released)
     found = np.zeros(len(people))
-    for row, (wrong, classes) in enumerate(released.nearest(people.codes, range(len(people.codes)))):
+    for row, (wrong, classes) in enumerate(released.nearest(people)):
         if wrong:
             continue
         records = released.showing(released.records_of(classes), names, people, row)

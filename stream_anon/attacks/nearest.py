@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,38 +13,42 @@ from stream_anon.measures.boxes import Boxes
 
 _CELLS = 20_000_000  # pairs of a class and a person that are compared at once
 
+Group = tuple[NDArray[np.signedinteger], NDArray[np.int64]]
+"""Rows of people, and the classes that these are compared with."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NearestClasses:
-    """The nearest classes of n people: those that contradict the fewest of some attributes.
+
+class ComparedPeople(NamedTuple):
+    """Some people beside all classes that they are compared with.
 
     Parameters
     ----------
-    codes
-        int32[q, n], the people. Kept, so that nobody else's codes can be taken for them.
+    rows
+        int64[n], the people.
     wrong
-        int16[n], how many attributes the nearest classes contradict.
+        int16[n], how many attributes the nearest classes contradict; all where there is no class.
     among
-        int64[c], the classes that were compared.
-    bits
-        uint8[n, c / 8], a bit for each of these: a person may have very many.
+        int64[c], the classes.
+    nearest
+        bool[n, c].
     """
 
-    codes: NDArray[np.int32]
+    rows: NDArray[np.signedinteger]
     wrong: NDArray[np.int16]
     among: NDArray[np.int64]
-    bits: NDArray[np.uint8]
+    nearest: NDArray[np.bool_]
 
-    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield for each person how many attributes are contradicted, and the nearest classes."""
-        for wrong, own in zip(self.wrong.tolist(), self.bits, strict=True):
-            yield wrong, self.among[np.flatnonzero(np.unpackbits(own, count=len(self.among)))]
+    def each(self) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+        """Yield each row, how many attributes are contradicted, and the nearest classes."""
+        for row, wrong, own in zip(self.rows.tolist(), self.wrong.tolist(), self.nearest, strict=True):
+            yield row, wrong, self.among[np.flatnonzero(own)]
 
 
-def nearest_classes(
-    boxes: Boxes, codes: NDArray[np.int32], places: Sequence[int], among: NDArray[np.int64] | None = None
-) -> NearestClasses:
-    """Seek the nearest classes of each person; O(c q) a person, some megabytes at once and c / 8 bytes kept.
+def compared(
+    boxes: Boxes, codes: NDArray[np.int32], places: Sequence[int], groups: Iterable[Group]
+) -> Iterator[ComparedPeople]:
+    """Seek the nearest classes of each person: those that contradict the fewest of some attributes.
+
+    O(c q) a person, some megabytes at once.
 
     Parameters
     ----------
@@ -51,22 +56,55 @@ def nearest_classes(
         int32[q, n].
     places
         The attributes that are known; with none all classes are near.
-    among
-        int64[c], the classes that are compared; all of them if None.
     """
-    every, people = np.arange(len(boxes)) if among is None else among, codes.shape[1]
-    piece = max(1, _CELLS // max(len(every), 1))
-    least = np.empty(people, np.int16)
-    bits = np.empty((people, -(-len(every) // 8)), np.uint8)
-    for start in range(0, people, piece):
-        part = codes[:, start : start + piece]
-        wrong = np.zeros((len(every), part.shape[1]), np.int16)
-        for place in places:
-            wrong += ~boxes.cover(place, part[place], every)
-        fewest = wrong.min(axis=0, initial=len(places))
-        least[start : start + piece] = fewest
-        bits[start : start + piece] = np.packbits((wrong == fewest).T, axis=1)
-    return NearestClasses(codes, least, every, bits)
+    for rows, among in groups:
+        piece = max(1, _CELLS // max(len(among), 1))
+        for start in range(0, len(rows), piece):
+            own = rows[start : start + piece]
+            wrong = np.zeros((len(among), len(own)), np.int16)
+            for place in places:
+                wrong += ~boxes.cover(place, codes[place, own], among)
+            fewest = wrong.min(axis=0, initial=len(places))
+            yield ComparedPeople(own, fewest, among, (wrong == fewest).T)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestClasses:
+    """The nearest classes of n people.
+
+    Parameters
+    ----------
+    codes
+        int32[q, n], the people. Kept, so that nobody else's codes can be taken for them.
+    wrong
+        How many attributes the nearest classes contradict, of each person.
+    among
+        int64[c], the classes that each was compared with.
+    bits
+        uint8[c / 8], a bit for each of these: a person may have very many.
+    """
+
+    codes: NDArray[np.int32]
+    wrong: list[int]
+    among: list[NDArray[np.int64]]
+    bits: list[NDArray[np.uint8]]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int32], parts: Iterable[ComparedPeople]) -> NearestClasses:
+        """Return those of all people; each is in one part."""
+        count = codes.shape[1]
+        none = np.empty(0, np.int64)
+        found = cls(codes, [0] * count, [none] * count, [np.empty(0, np.uint8)] * count)
+        for part in parts:
+            packed = np.packbits(part.nearest, axis=1)
+            for row, wrong, bits in zip(part.rows.tolist(), part.wrong.tolist(), packed, strict=True):
+                found.wrong[row], found.among[row], found.bits[row] = wrong, part.among, bits
+        return found
+
+    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield for each person how many attributes are contradicted, and the nearest classes."""
+        for wrong, among, bits in zip(self.wrong, self.among, self.bits, strict=True):
+            yield wrong, among[np.flatnonzero(np.unpackbits(bits, count=len(among)))]
 
 
 @dataclass(slots=True, eq=False)
@@ -76,9 +114,9 @@ class ClassSearch:
     boxes: Boxes
     _found: dict[tuple[int, tuple[int, ...]], NearestClasses] = field(default_factory=dict)
 
-    def nearest(self, codes: NDArray[np.int32], places: Sequence[int]) -> NearestClasses:
-        """Return the nearest classes of people; see `nearest_classes`. Codes must not be changed afterwards."""
+    def nearest(self, codes: NDArray[np.int32], places: Sequence[int], groups: Iterable[Group]) -> NearestClasses:
+        """Return the nearest classes of people; see `compared`. Codes must not be changed afterwards."""
         key = id(codes), tuple(places)
         if key not in self._found:
-            self._found[key] = nearest_classes(self.boxes, codes, places)
+            self._found[key] = NearestClasses.of(codes, compared(self.boxes, codes, places, groups))
         return self._found[key]

@@ -110,7 +110,7 @@ class _RefinedClasses:
         wide = boxes.low[place] < boxes.high[place]
         pairs = [
             (row, classes[wide[classes]])
-            for row, (wrong, classes) in enumerate(self.released.nearest(people.codes, range(len(people.codes))))
+            for row, (wrong, classes) in enumerate(self.released.nearest(people))
             if not wrong
         ]
         pairs = [(row, classes) for row, classes in pairs if len(classes)]

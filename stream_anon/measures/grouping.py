@@ -69,6 +69,14 @@ def firsts(groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return found
 
 
+def by_appearance(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:
+    """Return numbers 0..g-1 that are equal where keys are, in the order in which these come first, and g."""
+    groups, count = dense(keys)
+    places = np.empty(count, np.int64)
+    places[np.argsort(firsts(groups, count))] = np.arange(count)
+    return places[groups], count
+
+
 def people(groups: NDArray[np.int64], count: int, individuals: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Return the number of distinct individuals of each group, int64[count].
 

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from stream_anon.errors import CertificateError, InputError, LaterVersionError
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.formats.tables.opening import open_records
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.released_files import bare_lines
 from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.privacy.policy_document import read_document_part
+from stream_anon.privacy.promises import individual_of
 from stream_anon.privacy.signing.signature import signed_parts
 
 
@@ -54,6 +56,8 @@ class CertifiedWindows:
         The file of certificates.
     released, ends
         int64[w], how many records of the file are of each window, and where its stretch of the input ends.
+    people
+        int64[w], see `people_of`.
     loss
         See `mean_loss`.
     """
@@ -61,7 +65,20 @@ class CertifiedWindows:
     source: str
     released: NDArray[np.int64]
     ends: NDArray[np.int64]
+    people: NDArray[np.int64]
     loss: float | None
+
+    def require_records(self, source: str, offsets: NDArray[np.int64]) -> None:
+        """Raise InputError if a window released more records than came to it of a source.
+
+        Then the source numbers its records otherwise than the input did, and nobody knows their windows.
+        """
+        of_offsets = ReleasedWindows(np.empty(0, np.int64), self.ends).of_offsets(offsets)
+        came = np.bincount(of_offsets[of_offsets >= 0], minlength=len(self.ends))
+        if (came < self.released).any():
+            raise InputError(
+                f"{self.source}: certifies windows of another input than {source}, or numbered otherwise"
+            )
 
     def of_records(self) -> Iterator[int]:
         """Yield the number of each record's window; raise InputError behind the last record."""
@@ -85,8 +102,13 @@ class CertifiedWindows:
         return ReleasedWindows(np.array(windows, np.int64), self.ends)
 
 
-def certified_windows(path: Path) -> CertifiedWindows:
+def certified_windows(path: Path, policy: Policy) -> CertifiedWindows:
     """Read the windows of a released file from its certificates, in order. They are not audited.
+
+    Parameters
+    ----------
+    policy
+        Says who is a person.
 
     Raises
     ------
@@ -110,7 +132,14 @@ def certified_windows(path: Path) -> CertifiedWindows:
         what = "windows of several inputs or partitions" if inputs else "no window"
         raise InputError(f"{path}: certifies {what}: nobody knows which record came to which window")
     released = np.array([one.released for one in windows], np.int64)
-    return CertifiedWindows(str(path), released, np.array(ends, np.int64), mean_loss(windows))
+    people = people_of(windows, policy)
+    return CertifiedWindows(str(path), released, np.array(ends, np.int64), people, mean_loss(windows))
+
+
+def people_of(certificates: Sequence[Certificate], policy: Policy) -> NDArray[np.int64]:
+    """Return how many people each class of a window has at the least, int64[w]; 0 where others were counted."""
+    asked = individual_of(policy)
+    return np.array([(one.individual == asked and one.achieved.k) or 0 for one in certificates], np.int64)
 
 
 def mean_loss(certificates: Iterable[Certificate]) -> float | None:

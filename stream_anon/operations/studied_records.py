@@ -43,7 +43,7 @@ class Released:
     windows
         None where they are not known.
     people
-        int64[c], how many people the records of each box are of; None where that is not known.
+        int64[c], how many people the records of each box are of at the least; None where that is not known.
     loss
         Global certainty penalty, as certificates state it, of suppressed records too; None without certificates.
     """
@@ -218,7 +218,10 @@ def read_released(
         released, windows_of_boxes = released_of(policy, str(path), placed, reader, book)
     if windows is None:
         return released
-    return replace(released, windows=windows.of_boxes(windows_of_boxes, len(released.classes)), loss=windows.loss)
+    placed_windows = windows.of_boxes(windows_of_boxes, len(released.classes))
+    return replace(
+        released, windows=placed_windows, people=windows.people[placed_windows.of_box], loss=windows.loss
+    )
 
 
 def released_of(

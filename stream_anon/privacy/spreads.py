@@ -1,4 +1,7 @@
-"""Count how sensitive values are spread in each group of rows: the gate's own code, shared with no partitioner."""
+"""Count how sensitive values are spread in each group of rows: the gate's own code, shared with no partitioner.
+
+For l-diversity by entropy and frequency, t-closeness, delta-disclosure and beta-likeness.
+"""
 
 from __future__ import annotations
 

@@ -79,8 +79,11 @@ def test_the_demo_shows_what_happened_in_order() -> None:
     said = run.stdout
     for heading in ("What flowed", "5 events, each before → after", "Audit of the output topic"):
         assert heading in said
-    order = [said.index(part) for part in ("What flowed", "5 events, each", "Audit of", "not promise")]
+    order = [
+        said.index(part) for part in ("What flowed", "5 events, each", "Audit of", "Attacks on", "What k-anonymity")
+    ]
     assert order == sorted(order)
+    assert re.search(r"of 13 attacks tell more of people in the release than of others", " ".join(said.split()))
     assert re.search(r"events in +12,000", said)
     assert re.search(r"achieved k +1\d", said)
     assert re.search(r"information loss +\d+\.\d%", said)

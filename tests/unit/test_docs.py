@@ -121,6 +121,16 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert missing == []
 
 
+def test_every_file_that_a_recipe_names_without_its_folder_exists() -> None:
+    named = set(re.findall(r"`([a-z_]+\.py)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    there = {
+        path.name
+        for room in ("stream_anon", "tests", "benchmarks", "deploy")
+        for path in (ROOT / room).rglob("*.py")
+    }
+    assert named - there == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
     for line in re.findall(r"stream-anon ([a-z][a-z-]*[^`\n]*)", _code(page)):

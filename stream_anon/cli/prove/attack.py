@@ -35,7 +35,7 @@ class AttackedRelease:
         The original records; None for those of the input topics, of which the output topic is attacked.
     released, control, certificates
         A file that was released of them, original records of people who are not in it, and its certificates, which
-        tell its windows.
+        tell its windows. Of the second, records of people who are among the original ones are left out.
     by_arrival
         Whether the half is released in windows as it comes, not as one table.
     """
@@ -54,6 +54,8 @@ class AttackedRelease:
             raise SettingsError(
                 option, f"is needed with {other}: attacks are compared with people who are not released"
             )
+        if self.control == self.original:
+            raise SettingsError("--control", "must be records of other people than --original")
         if self.certificates is not None and self.released is None:
             raise SettingsError("--certificates", "are of a file that --released names")
         if self.by_arrival and self.released is not None:
@@ -80,9 +82,13 @@ class AttackedRelease:
             inside, released = read_topics(policy, config)
         else:
             inside = read_attacked(policy, SampleSource(self.original, config))
-            windows = None if self.certificates is None else certified_windows(self.certificates)
+            windows = None if self.certificates is None else certified_windows(self.certificates, policy)
             released = read_released(policy, self.released, windows=windows)
-        outside = read_attacked(policy, SampleSource(self.control, config))
+            if policy.counterfeits is None:
+                inside.table().suppressed_in(released)  # raises where it cannot be a release of these records
+                if windows is not None:
+                    windows.require_records(inside.source, inside.batch.offsets)
+        outside = read_attacked(policy, SampleSource(self.control, config)).without_people_of(inside)
         if released.windows is not None:
             spread = released.windows.stretched(outside.batch.offsets)
             outside = replace(outside, batch=replace(outside.batch, offsets=spread))

@@ -203,13 +203,13 @@ def _show_attacks(console: Console, report: AttackReport | None) -> None:
     told = f"{len(proven) or 'None'} of {len(tried)} attacks tell more of people in the release than of others"
     if proven:
         success, _, control, *_ = proven[0].cells()
-        others = "" if control == "-" else f", of others {control}"
-        told += f"; most of all {proven[0].name}: {success} right{others}"
+        others = "" if control == "-" else f", and in {control} of those on others"
+        told += f"; most of all {proven[0].name}, which succeeds in {success} of attempts{others}"
     console.print(Text(f"{told}. `stream-anon attack` lists each, with what lowers it and what that costs."))
     for one in report.proven:
         if one.accepted:
             told = f"Whoever knows {one.found.secret}, as the policy accepts that nobody does,"
-            console.print(Text(f"{told} finds {one.cells()[0]} of them."))
+            console.print(Text(f"{told} finds {one.cells()[0]} of these people."))
     console.print()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.errors import SettingsError
+from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.format_names import STANDARD
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.families import without_families
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, OriginalTable, table_of
@@ -32,12 +32,15 @@ class AttackedRecords:
         The n records that fit the policy, as they are released.
     values
         By the name of each attribute that is published as families: the n values themselves.
+    whole
+        Whether these are all records of the source.
     """
 
     policy: Policy
     source: str
     batch: CodedBatch
     values: Mapping[str, Sequence[object]]
+    whole: bool = True
 
     def take(self, rows: NDArray[np.intp]) -> AttackedRecords:
         """Return some of the records."""
@@ -46,15 +49,23 @@ class AttackedRecords:
 
     def table(self) -> OriginalTable:
         """Return the records as studies take them."""
-        return replace(table_of(self.policy, self.batch, self.source), values=self.values)
+        table = table_of(self.policy, self.batch, self.source, whole=self.whole)
+        return replace(table, values=self.values)
 
+    def without_people_of(self, others: AttackedRecords) -> AttackedRecords:
+        """Return the records of people who are not among the others; all of them where nobody is told apart.
 
-def in_order_of_appearance(people: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return numbers from 0 on, int64[n], alike for equal ones, in the order in which these first occur."""
-    _, first, number = np.unique(people, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[number]
+        Raises
+        ------
+        InputError
+            If there are none.
+        """
+        if self.policy.individual == EVERY_RECORD:
+            return self
+        apart = np.flatnonzero(~np.isin(self.batch.individuals, others.batch.individuals))
+        if not len(apart):
+            raise InputError(f"{self.source}: holds records of nobody who is not in {others.source}, too")
+        return self.take(apart)
 
 
 def hidden_in_families(policy: Policy) -> tuple[Sensitive, ...]:
@@ -77,12 +88,17 @@ def read_attacked(policy: Policy, source: SampleSource) -> AttackedRecords:
     if source.file == STANDARD and hidden_in_families(policy):
         raise SettingsError("--original", "must be a file where families are published: it is read twice")
 
+    whole = True
+
     def read(under: Policy) -> tuple[str, CodedBatch]:
+        nonlocal whole
         sample = source.read(under, MOST_STUDIED)
         sample.require_records()
+        whole = whole and sample.whole
         return sample.source, sample.batch
 
-    return attacked_records(policy, read)
+    records = attacked_records(policy, read)
+    return replace(records, whole=whole)
 
 
 def attacked_records(policy: Policy, read: Callable[[Policy], tuple[str, CodedBatch]]) -> AttackedRecords:

@@ -18,17 +18,15 @@ from stream_anon.attacks.membership import tell_members
 from stream_anon.attacks.refinement import refine
 from stream_anon.attacks.singling_out import single_out
 from stream_anon.errors import InputError
-from stream_anon.microdata.attributes import Sensitive
+from stream_anon.measures.grouping import by_appearance
+from stream_anon.microdata.attributes import ScalarType, Sensitive
 from stream_anon.operations.attack.attack_report import AttackReport, TimedFinding
-from stream_anon.operations.attack.attacked_records import (
-    AttackedRecords,
-    hidden_in_families,
-    in_order_of_appearance,
-)
+from stream_anon.operations.attack.attacked_records import AttackedRecords, hidden_in_families
 from stream_anon.operations.attack.rerunning import Rerun
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.ports import Clock
 
+_NUMBERS = (ScalarType.INTEGER, ScalarType.NUMBER)
 Attack = Callable[[], AttackResult | None]
 """Returns what was found, or nothing where there is nobody to attack."""
 
@@ -81,7 +79,7 @@ def attack(
         If a window cannot hold what is to be planted.
     """
     if not released.records:
-        raise InputError(f"{released.source}: holds no record: there is nothing to attack")
+        raise InputError(f"{released.source}: no record is released: there is nothing to attack")
     inside, outside = records.table(), others.table()
     draws, policy = np.random.default_rng(asked.seed), records.policy
     scene = _scene(inside, outside, released)
@@ -134,7 +132,10 @@ def _timed(attacks: Iterable[Attack], clock: Clock) -> Iterator[TimedFinding]:
 
 
 def _some(known: Known, most: int, draws: np.random.Generator) -> Known:
-    return known.take(np.sort(draws.permutation(len(known))[:most]))
+    """Return one record of each of some people: attempts on one person's records would all be right, or wrong."""
+    rows = draws.permutation(len(known))
+    firsts = np.unique(known.people[rows], return_index=True)[1]
+    return known.take(np.sort(rows[draws.permutation(firsts)[:most]]))
 
 
 def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) -> AttackScene:
@@ -142,15 +143,19 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
     passed: dict[str, list[NDArray[np.int64]]] = {}
     values: dict[str, list[NDArray[np.int64]]] = {}
     families: dict[str, Families] = {}
+    numbers: dict[str, NDArray[np.float64]] = {}
     hidden = {own.name for own in hidden_in_families(policy)}
     for own in policy.passed:
         labels: dict[object, int] = {}
         passed[own.name] = [_numbered(table.passed[own.name], labels) for table in (released, inside, outside)]
         if own.name in hidden:
-            numbers: dict[object, int] = {}
-            values[own.name] = [_numbered(table.values[own.name], numbers) for table in (inside, outside)]
-            shown = np.array([labels[own.shown(value)] for value in numbers], np.int64)  # type: ignore[arg-type]
+            every: dict[object, int] = {}
+            values[own.name] = [_numbered(table.values[own.name], every) for table in (inside, outside)]
+            shown = np.array([labels[own.shown(value)] for value in every], np.int64)  # type: ignore[arg-type]
             families[own.name] = Families.of(shown, values[own.name][1])
+        elif isinstance(own, Sensitive) and own.type in _NUMBERS and not own.many:
+            read = (np.nan if value is None else float(str(value)) for value in labels)
+            numbers[own.name] = np.array(list(read), np.float64)
     insensitive = [own for own in policy.passed if not isinstance(own, Sensitive)]
     names = [{name: own[place] for name, own in passed.items()} for place in range(3)]
     known = [
@@ -177,6 +182,7 @@ def _scene(inside: OriginalTable, outside: OriginalTable, released: Released) ->
         tuple(own.name for own in insensitive if not own.accept_linkable),
         families,
         tuple(own.name for own in insensitive if own.accept_linkable),
+        numbers,
     )
 
 
@@ -189,4 +195,4 @@ def _numbered(values: Sequence[object], numbers: dict[object, int]) -> NDArray[n
 def _people(table: OriginalTable) -> NDArray[np.int64]:
     """Return a number for each record's person, by who comes first: hashes of persons differ from run to run."""
     people = table.population.people
-    return np.arange(table.population.rows) if people is None else in_order_of_appearance(people)
+    return np.arange(table.population.rows) if people is None else by_appearance(people)[0]

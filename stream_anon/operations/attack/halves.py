@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from stream_anon.errors import InputError
 from stream_anon.files.whole_table import anonymization_of
 from stream_anon.measures.boxes import Boxes, Members, boxes_of_classes
+from stream_anon.measures.grouping import by_appearance
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.operations.attack.attacked_records import AttackedRecords, in_order_of_appearance
+from stream_anon.operations.attack.attacked_records import AttackedRecords
 from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
 from stream_anon.operations.studied_records import Released
 from stream_anon.privacy.certificate import read_part
@@ -38,8 +39,7 @@ def released_half(
         If such a policy is for a service alone, or needs a key of draws.
     """
     policy = records.policy
-    number = in_order_of_appearance(records.batch.individuals)
-    people = int(number.max(initial=-1)) + 1
+    number, people = by_appearance(records.batch.individuals)  # keys differ from run to run
     if people < 2 * (policy.k or 1):
         raise InputError(f"{records.source}: has too few people for a trial with half of them")
     chosen = (draws.permutation(people) < people // 2)[number]

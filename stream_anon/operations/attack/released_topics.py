@@ -25,7 +25,7 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attacked_records import AttackedRecords, attacked_records
 from stream_anon.operations.audit.output_records import OutputDecoder, batch_of
-from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
+from stream_anon.operations.released_windows import ReleasedWindows, mean_loss, people_of
 from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.operations.studied_records import MOST_STUDIED, Released, released_of
 from stream_anon.privacy.certificate import Certificate, join_parts, read_part
@@ -41,10 +41,10 @@ Place = tuple[str, int]
 
 
 def read_topics(policy: Policy, config: Path) -> tuple[AttackedRecords, Released]:
-    """Return the records of the input topics that certificates cover, and what was published of them.
+    """Return the records of the newest windows of which all are in the input topics still, and what was published.
 
-    Nothing is written and no group is joined. Certificates are not audited. Of the input a gigabyte is read, and of
-    that the newest million of records that came to a certified window.
+    A million records at the most, of a gigabyte of the input that is read. Nothing is written and no group is
+    joined. Certificates are not audited.
 
     Raises
     ------
@@ -56,26 +56,24 @@ def read_topics(policy: Policy, config: Path) -> tuple[AttackedRecords, Released
     kafka, clock = kafka_of(load_settings(config)), SystemClock()
     with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
         connection = connection_of(kafka)
-        published = asyncio.run(_published(connection, kafka))
-        records = asyncio.run(_input(connection, kafka))
-        values, ends = published.in_order(records)
-        first = max(len(values) - MOST_STUDIED, 0)
-        sample = Sample(values[first:], np.zeros(len(values) - first))
+        everything = asyncio.run(_published(connection, kafka))
+        published, values = everything.of_input(asyncio.run(_input(connection, kafka)))
+        sample = Sample(values, np.zeros(len(values)))
 
         def read(under: Policy) -> tuple[str, CodedBatch]:
             codec, _ = asyncio.run(reader_of(under, kafka, sample))
-            offsets = np.arange(first, first + len(sample), dtype=np.int64)
-            return str(kafka.inputs), codec.decode(sample.values, 0, offsets)
+            return str(kafka.inputs), codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
 
         inside = attacked_records(policy, read)
     if not len(inside.batch):
-        raise InputError(f"{kafka.output}: no certified window has a record of {kafka.inputs} that can be read")
+        raise InputError(f"{kafka.output}: of no certified window are all records in {kafka.inputs} still")
     reader = ReleasedRecordReader(policy)
     told = ((None if record is None else reader.opened(record)[0], number) for record, number in published.records)
     released, windows = released_of(policy, kafka.output, told, reader)
     return inside, replace(
         released,
-        windows=ReleasedWindows(np.array(windows, np.int64), ends),
+        windows=ReleasedWindows(np.array(windows, np.int64), published.ends),
+        people=people_of(published.windows, policy)[windows],
         loss=mean_loss(published.windows),
     )
 
@@ -87,18 +85,25 @@ class _Published:
     windows: Sequence[Certificate]
     records: Sequence[tuple[Decoded, int]]
 
-    def in_order(self, parts: Sequence[tuple[Place, Records]]) -> tuple[list[bytes | None], NDArray[np.int64]]:
-        """Return the values of input records window by window, and how many are of each window and those before.
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Return how many records came to each window and those before, int64[w]."""
+        return np.cumsum([window.records_in for window in self.windows], dtype=np.int64)
 
-        Records that came to no certified window are left out.
-        """
+    def of_input(self, parts: Sequence[tuple[Place, Records]]) -> tuple[_Published, list[bytes | None]]:
+        """Return the newest windows of which all records are there, with these, window by window."""
         values = [value for _, part in parts for value in part.values]
         numbers = [self._window_of(place, part.offsets) for place, part in parts]
         window = np.concatenate([np.empty(0, np.int64), *numbers])
-        order = np.argsort(window, kind="stable")
-        order = order[np.searchsorted(window[order], 0) :]
-        counts = np.bincount(window[order], minlength=len(self.windows))
-        return [values[row] for row in order.tolist()], np.cumsum(counts).astype(np.int64)
+        came = np.bincount(window[window >= 0], minlength=len(self.windows))
+        whole = [place for place, own in enumerate(self.windows) if came[place] == own.records_in]
+        behind = np.cumsum(came[whole][::-1])[::-1]  # records of each of these and of those after it
+        kept = {place: number for number, place in enumerate(np.array(whole)[behind <= MOST_STUDIED].tolist())}
+        order = np.argsort(window, kind="stable").tolist()
+        records = [(record, kept[place]) for record, place in self.records if place in kept]
+        return _Published([self.windows[place] for place in kept], records), [
+            values[row] for row in order if int(window[row]) in kept
+        ]
 
     def _window_of(self, place: Place, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of the window that each record came to, int64[n]; -1 for none."""

@@ -20,6 +20,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.files.whole_table import anonymization_of
 from stream_anon.measures.boxes import boxes_of_classes
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -45,8 +46,8 @@ class Rerun:
 
     def window(self, most: int, draws: np.random.Generator) -> CodedBatch:
         """Return records of some people in a random order, as many as a window may hold or fewer."""
-        firsts = np.sort(np.unique(self.records.individuals, return_index=True)[1])
-        chosen = draws.permutation(firsts)[: min(most, self.policy.window.max_records)]
+        firsts = np.unique(self.records.individuals, return_index=True)[1]
+        chosen = draws.permutation(np.sort(firsts))[: min(most, self.policy.window.max_records)]
         return _in_order(self.records.take(chosen))
 
     def released(self, window: CodedBatch) -> Release:
@@ -99,7 +100,7 @@ class Rerun:
 
         cases: list[ReplayCase[int]] = []
         for row in draws.permutation(len(window)).tolist():
-            values = self._possible(window, seen.of_row[row], row, place, draws)
+            values = self.possible(window, seen.of_row[row], row, place, draws)
             if len(cases) < min(victims, MOST_VICTIMS) and len(values) > 1:
                 cases.append(ReplayCase(replay, window.codes, seen, row, place, values))
         if not cases:
@@ -111,16 +112,30 @@ class Rerun:
         name, tried = self.policy.quasi_identifiers[place].name, len(cases)
         return AttackResult("replay", tried, right, name, chance / tried, control=(tried, chance))
 
-    def _possible(
+    def possible(
         self, window: CodedBatch, published: Tuple, row: int, place: int, draws: np.random.Generator
     ) -> NDArray[np.int64]:
         """Return codes that a class allows, the true one among them; none for a row that is not published."""
         size, true = self.policy.quasi_identifiers[place].domain.size, int(window.codes[place, row])
         if not published or true >= size:
             return np.empty(0, np.int64)
-        low, high = published[place], min(published[len(window.codes) + place], size - 1)
-        others = np.setdiff1d(np.arange(low, high + 1), [true])
+        width = len(window.codes)
+        allowed = np.array(self._members(published[2 * width + 1 :], place), np.int64)
+        if not len(allowed):
+            allowed = np.arange(published[place], published[width + place] + 1)
+        others = np.setdiff1d(allowed[allowed < size], [true])
         return np.sort(np.append(draws.permutation(others)[: MOST_VALUES - 1], true))
+
+    def _members(self, sets: Tuple, place: int) -> list[int]:
+        """Return the codes of the set that a class publishes of an attribute; none where it is a range or node."""
+        own = [
+            at for at, one in enumerate(self.policy.quasi_identifiers) if one.publication is PublishedForm.VALUES
+        ]
+        if place not in own:
+            return []
+        starts = [at for at, code in enumerate(sets) if code < 0]
+        number = own.index(place)
+        return list(sets[starts[number] + 1 : [*starts, len(sets)][number + 1]])
 
     def planted(self, count: int, victims: int, draws: np.random.Generator) -> AttackResult:
         """Count the people who are alone in their class among records that an attacker wrote into the window.
@@ -149,8 +164,8 @@ class Rerun:
             crowds = self._crowds(window, chosen, count, draws)
             attempts += len(chosen)
             alone += crowds.count(1)
-            fewest = min([fewest or len(window), *crowds])
-        return AttackResult("planted", attempts, alone, chance=0.0, surest=1 / fewest)
+            fewest = min([*([fewest] if fewest else []), *crowds], default=0)
+        return AttackResult("planted", attempts, alone, chance=0.0, surest=1 / fewest if fewest else 0.0)
 
     def _crowds(
         self, window: CodedBatch, victims: NDArray[np.intp], count: int, draws: np.random.Generator

@@ -68,14 +68,14 @@ async def test_people_who_return_to_topics_are_attacked_in_their_windows(stage: 
     returning = found["intersection", "illness"]
     assert returning["attempts"] == REGULARS
     assert returning["risk"]["low"] > 0.3
-    assert returning["surest"] > 0.5
+    assert returning["surest"] >= 0.25
 
 
 async def test_topics_without_a_release_cannot_be_attacked(stage: Stage, tmp_path: Path) -> None:
     control = write_json_lines(tmp_path / "control.jsonl", _days(2))
     code, text = await command("attack", stage.config(), "--control", str(control))
     assert code == 2
-    assert "no certified window has a record of" in text
+    assert "of no certified window are all records in" in text
     code, text = await command("attack", stage.config())
     assert code == 2
     assert "--control: is needed for topics" in text

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_anon.measures.grouping import dense, firsts, grouped, people
+from stream_anon.measures.grouping import by_appearance, dense, firsts, grouped, people
 
 
 @pytest.mark.parametrize("span", [3, 1_000_000])
@@ -16,6 +16,12 @@ def test_equal_rows_and_no_others_are_one_group(seed: int, span: int) -> None:
     assert [[a == b for b in rows] for a in rows] == [[a == b for b in groups] for a in groups]
     assert count == len(set(rows))
     assert firsts(groups, count).tolist() == [groups.tolist().index(group) for group in range(count)]
+
+
+def test_numbers_follow_the_first_appearance_whatever_the_keys_are() -> None:
+    assert by_appearance(np.array([5, 3, 5, 4]))[0].tolist() == [0, 1, 0, 2]
+    assert by_appearance(np.array([-7, 9 * 10**12, -7, 0]))[0].tolist() == [0, 1, 0, 2]
+    assert by_appearance(np.empty(0, np.int64))[1] == 0
 
 
 def test_numbers_ascend_with_the_keys_whether_they_lie_close_or_far() -> None:

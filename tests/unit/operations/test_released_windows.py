@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,9 @@ import numpy as np
 import pytest
 
 from stream_anon.errors import InputError, LaterVersionError
+from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.released_windows import ReleasedWindows, certified_windows
 from tests.support.policies import write_document, write_json_lines
 from tests.unit.cli.run.test_anonymize import run
@@ -19,6 +24,10 @@ DOCUMENT: dict[str, Any] = {
     "attributes": {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}},
     "window": {"max_records": 10, "max_delay": "60s"},
 }
+
+POLICY = Policy(
+    (QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(99), Decimal(1), 0)),), k=2, individual=EVERY_RECORD
+)
 
 
 @pytest.fixture
@@ -35,9 +44,12 @@ def certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_window_has_its_records_and_ends_where_its_input_does(certificates: Path) -> None:
-    windows = certified_windows(certificates)
+    windows = certified_windows(certificates, POLICY)
     assert windows.released.tolist() == [10, 10, 5]
     assert windows.ends.tolist() == [12, 24, 30]
+    assert windows.people.tolist() == [2, 2, 2]
+    by_name = replace(POLICY, attributes=(Identifier("name"), *POLICY.attributes), individual="name")
+    assert certified_windows(certificates, by_name).people.tolist() == [0, 0, 0], "records were counted"
     records = windows.of_records()
     assert [next(records) for _ in range(25)] == [0] * 10 + [1] * 10 + [2] * 5
     with pytest.raises(InputError, match="certifies fewer records than were released"):
@@ -58,6 +70,17 @@ def test_records_of_others_are_spread_over_the_same_time() -> None:
     assert windows.stretched(np.empty(0, np.int64)).tolist() == []
 
 
+def test_records_that_are_numbered_otherwise_than_the_input_was_are_refused(certificates: Path) -> None:
+    """Offsets of a topic do not begin where those of a file do, and have gaps."""
+    windows = certified_windows(certificates, POLICY)
+    came = np.array([number for number in range(31) if number % 6])
+    windows.require_records("in.jsonl", came[:25])
+    with pytest.raises(InputError, match="certifies windows of another input"):
+        windows.require_records("in.jsonl", came[:25] + 1_000)
+    with pytest.raises(InputError, match="numbered otherwise"):
+        windows.require_records("in.jsonl", np.arange(25) // 2)
+
+
 def _changed(path: Path, **changes: Any) -> Path:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     return write_json_lines(path, [line | changes if "batch" in line else line for line in lines])
@@ -67,13 +90,13 @@ def test_what_does_not_tell_windows_is_refused(certificates: Path, tmp_path: Pat
     text = certificates.read_text()
     nothing = write_json_lines(tmp_path / "nothing.jsonl", [])
     with pytest.raises(InputError, match="certifies no window"):
-        certified_windows(nothing)
+        certified_windows(nothing, POLICY)
     inputs = [{"topic": "input", "partition": place, "start": 0, "end": 9} for place in (0, 1)]
     with pytest.raises(InputError, match="windows of several inputs or partitions"):
-        certified_windows(_changed(certificates, inputs=inputs))
+        certified_windows(_changed(certificates, inputs=inputs), POLICY)
     certificates.write_text(text)
     with pytest.raises(LaterVersionError):
-        certified_windows(_changed(certificates, schema=9))
+        certified_windows(_changed(certificates, schema=9), POLICY)
     certificates.write_text(text + '{"anything": "else"}\n')
     with pytest.raises(InputError, match="part 5 is of no certificate and no policy document"):
-        certified_windows(certificates)
+        certified_windows(certificates, POLICY)

@@ -1,4 +1,7 @@
-"""The sink with transactions: a producer that is thrown away after any failure, and the fence of the group."""
+"""The sink with transactions: a producer that is thrown away after any failure, and the fence of the group.
+
+How a transaction ended whose answer was lost, `service/closing/ending.py` finds out.
+"""
 
 from __future__ import annotations
 

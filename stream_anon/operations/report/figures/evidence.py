@@ -22,6 +22,7 @@ from stream_anon.operations.report.figures.policies_in_force import PoliciesInFo
 from stream_anon.operations.report.figures.risks import AttackerRisk, ClassSizes
 from stream_anon.operations.report.figures.timeline import Timeline, TimeStretch
 from stream_anon.privacy.certificate import Certificate
+from stream_anon.privacy.criteria import FIGURES
 
 MOST_NAMED = 1_000  # versions and shields; more are those of a forger
 DECEIVED = "deceived prosecutor"
@@ -34,7 +35,8 @@ _ENGINES = METHODS.keys() | {"forest", "k-forest", "mondrian", "full-domain"}
 _KNOWN = {str(reason) for reason in Suppression} | {reason.label for reason in Reason}
 UNKNOWN = "unknown"
 """What stands for a name that does not exist: a forged certificate may have any text in its place."""
-_RISING = ("t", "alpha", "delta", "beta", "recursive_c")  # achieved figures of which the largest is the worst
+_WORSE = {figure.certified: min if figure.least else max for figure in FIGURES}
+"""Of what a certificate tells of a criterion: what chooses the worse of two."""
 
 
 @dataclass(slots=True)
@@ -200,8 +202,7 @@ class Evidence:
             self.stating.update(("spread", name, figure) for figure in to_builtins(achieved.sensitive[name]))
             worst = self.spreads.setdefault(name, {})
             for figure, value in to_builtins(achieved.sensitive[name]).items():
-                worse = max if figure in _RISING else min
-                worst[figure] = worse(value, worst.get(figure, value))
+                worst[figure] = _WORSE[figure](value, worst.get(figure, value))
         for shield in [] if achieved.shields is UNSET else achieved.shields:
             names = tuple(shield.attributes)
             if self._declared.issuperset(names) and (names in self.shields or len(self.shields) < MOST_NAMED):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from stream_anon.operations.attack import attacked_records
 from tests.support.data import ROOT
 from tests.support.policies import write_document, write_json_lines
 from tests.unit.cli.run.test_anonymize import run
@@ -90,6 +91,17 @@ def test_a_name_that_passes_is_caught(
         assert found["inference"]["risk"]["low"] > 0.9
 
 
+def test_a_name_that_passes_with_many_records_of_everybody_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """More records show a name than k asks for; they are of one person."""
+    named, privacy = {"nickname": {"role": "insensitive"}}, {"individual": "person"}
+    records = [{**own, "nickname": own["person"]} for own in _town(6_000, each=20)]
+    _, found = _told(tmp_path, monkeypatch, capsys, records, attributes=named, privacy=privacy)
+    assert found["found-again"]["risk"]["low"] > 0.9
+    assert found["found-again"]["surest"] == 1
+
+
 def test_who_is_found_by_what_a_policy_says_that_nobody_knows_is_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +145,8 @@ def test_k_that_counts_records_of_the_same_people_is_caught(
     found = {one["attack"]: one for one in json.loads(capsys.readouterr().out)["attacks"]}
     assert found["found-again"]["risk"]["low"] > 0.5
     assert found["found-again"]["surest"] >= 1 / 3
+    # Of 300 people one record each: five of one person are no five people.
+    assert found["found-again"]["attempts"] == found["inference"]["attempts"] == 300
 
 
 def test_a_diagnosis_that_its_class_tells_is_caught(
@@ -147,6 +161,18 @@ def test_a_diagnosis_that_its_class_tells_is_caught(
     # Who is not in the release has what goes with their place, too: that is no risk of being in it.
     assert found["inference"]["control"]["value"] > 0.5
     assert found["inference"]["risk"]["low"] < 0.3
+
+
+def test_incomes_of_a_class_that_differ_by_little_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No two people have the same income, but everybody earns nearly what their class does."""
+    records = [{**own, "illness": 1_000 * 2 ** (own["age"] // 10) + row / 1_000} for row, own in enumerate(_town())]
+    number = {"illness": {"role": "sensitive", "type": "number"}}
+    _, found = _told(tmp_path, monkeypatch, capsys, records, attributes=number, privacy={"sensitive": {}})
+    assert found["inference"]["success"]["value"] > 0.5
+    assert found["inference"]["surest"] == 1
+    assert found["homogeneity"]["success"]["value"] == 0
 
 
 REGULARS, SIZE, WINDOWS = 80, 800, 40
@@ -311,6 +337,7 @@ def test_the_table_names_no_value_and_says_what_lowers_a_risk(
     [
         (["--released", "out.jsonl"], "--control: is needed with --released"),
         (["--control", "other.jsonl"], "--released: is needed with --control"),
+        (["--released", "out.jsonl", "--control", "in.jsonl"], "--control: must be records of other people"),
         (["--certificates", "proof.jsonl"], "--certificates: are of a file that --released names"),
         (["--by-arrival", "--released", "out.jsonl", "--control", "other.jsonl"], "--by-arrival: is for a trial"),
     ],
@@ -335,6 +362,49 @@ def test_too_few_people_and_an_empty_release_are_refused(
     assert run(monkeypatch, "attack", "-c", policy, "--original", few) == 2
     assert "too few people" in capsys.readouterr().err
     empty = write_json_lines(tmp_path / "out.jsonl", [])
-    asked = ["--original", few, "--released", empty, "--control", few]
+    asked = [
+        "--original",
+        few,
+        "--released",
+        empty,
+        "--control",
+        write_json_lines(tmp_path / "other.jsonl", _town(9)),
+    ]
     assert run(monkeypatch, "attack", "-c", policy, *asked) == 2
-    assert "holds no record" in capsys.readouterr().err
+    assert "no record is released" in capsys.readouterr().err
+
+
+def test_who_is_in_the_release_is_in_no_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is known of them succeeds there, too, and no risk would be seen."""
+    document = {"privacy": PRIVACY | {"individual": "person"}, "attributes": ATTRIBUTES}
+    policy, released, records = write_document(tmp_path, document), tmp_path / "out.jsonl", _town()
+    inside = write_json_lines(tmp_path / "inside.jsonl", records[:1_000])
+    assert run(monkeypatch, "anonymize", "-c", policy, inside, released, "--fresh-draws") == 0
+    asked = ["attack", "-c", policy, "--original", inside, "--released", released, "--json", "--control"]
+    capsys.readouterr()
+    assert run(monkeypatch, *asked, write_json_lines(tmp_path / "all.jsonl", records[200:])) == 0
+    assert json.loads(capsys.readouterr().out)["controls"] == 1_000
+    assert run(monkeypatch, *asked, write_json_lines(tmp_path / "some.jsonl", records[200:900])) == 2
+    assert "holds records of nobody who is not in" in capsys.readouterr().err
+
+
+def test_a_release_of_more_records_than_are_looked_at_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fewer people would seem to fit a class than do."""
+    policy, released = (
+        write_document(tmp_path, {"privacy": PRIVACY, "attributes": ATTRIBUTES}),
+        tmp_path / "out.jsonl",
+    )
+    inside = write_json_lines(tmp_path / "inside.jsonl", _town(9_000))
+    others = write_json_lines(tmp_path / "others.jsonl", _town(100))
+    assert run(monkeypatch, "anonymize", "-c", policy, inside, released, "--fresh-draws") == 0
+    asked = ["attack", "-c", policy, "--released", released, "--control", others, "--original"]
+    part = write_json_lines(tmp_path / "part.jsonl", _town(9_000)[:500])
+    assert run(monkeypatch, *asked, part) == 2
+    assert "it is not a release of it" in capsys.readouterr().err
+    monkeypatch.setattr(attacked_records, "MOST_STUDIED", 10)
+    assert run(monkeypatch, *asked, inside) == 2
+    assert "too many to compare" in capsys.readouterr().err

@@ -76,6 +76,24 @@ def test_sets_of_values_are_told_apart(tmp_path: Path) -> None:
     assert all(name[10] >= 5 for name in seen.classes)
 
 
+def test_of_a_set_only_its_members_are_tried(tmp_path: Path) -> None:
+    """A value that the set does not hold is no guess: with it, a guess at random would seem worse than it is."""
+    rerun = _rerun(tmp_path, publish="values")
+    window, place = rerun.window(400, np.random.default_rng(1)), len(NUMBERS)
+    bounds = *[0] * place, 0, *[7] * place, 3
+
+    def tried(home: int, *published: int) -> list[int]:
+        row = window.codes[place].tolist().index(home)
+        return rerun.possible(window, (*bounds, 12, *published), row, place, np.random.default_rng(1)).tolist()
+
+    assert tried(0, -1, 0, 3) == tried(3, -1, 0, 3) == [0, 3]
+    assert tried(0, -1) == [0, 1, 2, 3], "a node"
+    row = window.codes[0].tolist().index(5)
+    assert rerun.possible(window, (*bounds, 12, -1, 0, 3), row, 0, np.random.default_rng(1)).tolist() == list(
+        range(8)
+    )
+
+
 def test_a_window_has_one_record_of_a_person_in_an_order_of_its_own(tmp_path: Path) -> None:
     rerun = _rerun(tmp_path, each=3)
     window = rerun.window(1_000, np.random.default_rng(1))
@@ -91,9 +109,14 @@ def test_planted_people_leave_their_victim_alone_and_one_of_them_does_not(tmp_pa
     assert many.attempts == one.attempts == 60
     assert many.successes > 10
     assert many.surest == 1.0
-    assert one.successes == 0
-    assert one.surest is not None
-    assert one.surest <= 1 / 3
+    # Those beside other victims may come into a class, too, but hardly ever all that k asks for.
+    assert one.successes <= 3
+
+
+def test_where_nothing_is_released_nobody_is_alone(tmp_path: Path) -> None:
+    rerun = _rerun(tmp_path, k=400)
+    found = rerun.planted(4, 10, np.random.default_rng(1))
+    assert (found.attempts, found.successes, found.surest) == (10, 0, 0)
 
 
 def test_more_than_a_window_holds_cannot_be_planted(tmp_path: Path) -> None:
