@@ -87,4 +87,4 @@ async def test_a_report_tells_how_many_people_were_released_how_often(stage: Sta
     assert code == 0, text
     found = json.loads(file.read_text())["returning"]["releases"]
     assert found["periods"] == []
-    assert "is no entry of this version" in found["unread"]
+    assert "is not an entry of this version" in found["unread"]
