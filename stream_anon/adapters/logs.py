@@ -9,6 +9,7 @@ written as its type and the line of this package that it passed.
 from __future__ import annotations
 
 import datetime as dt
+import io
 import logging
 import sys
 import threading
@@ -23,6 +24,7 @@ import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
 from stream_anon.errors import StreamAnonError
+from stream_anon.ports import Clock
 from stream_anon.ports.log_lines import LogLine
 
 Log = FilteringBoundLogger
@@ -222,3 +224,10 @@ def quiet_libraries(log: Log, monotonic: Callable[[], float]) -> Iterator[Librar
         root.handlers[:] = handlers
         root.setLevel(level)
         echo.finish()
+
+
+@contextmanager
+def silenced_libraries(clock: Clock) -> Iterator[None]:
+    """Let no library write anything anywhere: for commands whose own errors say what went wrong."""
+    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        yield

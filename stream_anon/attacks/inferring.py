@@ -30,7 +30,7 @@ def infer(scene: AttackScene, targets: Known, controls: Known, secret: str) -> A
     guesses = Guesses.of(scene.numbers[secret]) if secret in scene.numbers else None
     inside, surest = _right(scene, targets, secret, guesses)
     outside, _ = _right(scene, controls, secret, guesses)
-    everywhere = _everywhere(scene, secret)
+    everywhere = scene.everywhere(secret)
     usual = np.array([(everywhere if guesses is None else guesses.right(everywhere)).argmax()])
     chance = np.mean([_hits(usual, own, guesses) for own in scene.truth(secret, targets).tolist()])
     return AttackResult(
@@ -121,10 +121,6 @@ def _records_like(scene: AttackScene, people: Known) -> Iterator[NDArray[np.int6
         yield records
 
 
-def _everywhere(scene: AttackScene, secret: str) -> NDArray[np.float64]:
-    return scene.votes(secret, np.arange(len(scene.released)))
-
-
 def tell_by_skewness(scene: AttackScene, targets: Known, controls: Known, secret: str) -> AttackResult:
     """Count the people of whom a class makes likely what is true of them, and was not likely before.
 
@@ -132,7 +128,7 @@ def tell_by_skewness(scene: AttackScene, targets: Known, controls: Known, secret
     is said of a person if more than half of the nearest records have a value that at most half of the whole release
     has. Nothing is said of others. O(c q) a target.
     """
-    usual = _everywhere(scene, secret) / len(scene.released)
+    usual = scene.everywhere(secret) / len(scene.released)
     inside, surest = _said(scene, targets, secret, usual)
     outside, _ = _said(scene, controls, secret, usual)
     return AttackResult(

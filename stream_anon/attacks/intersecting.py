@@ -41,16 +41,16 @@ def intersect(scene: AttackScene, secret: str, most: int, draws: np.random.Gener
     inside, outside = (_returning(scene, known, secret, most, draws) for known in (scene.inside, scene.outside))
     if not len(inside):
         return None
-    usual = scene.votes(secret, np.arange(len(scene.released)))
-    successes, fewest = _guessed(scene, inside, secret, int(usual.argmax()))
-    others, _ = _guessed(scene, outside, secret, int(usual.argmax()))
+    usual = int(scene.everywhere(secret).argmax())
+    successes, fewest = _guessed(scene, inside, secret, usual)
+    others, _ = _guessed(scene, outside, secret, usual)
     truth = np.array([own[0] for own in _each(scene.truth(secret, inside), inside)])
     return AttackResult(
         "intersection",
         len(truth),
         successes,
         secret,
-        float((truth == usual.argmax()).mean()),
+        float((truth == usual).mean()),
         control=(len(np.unique(outside.people)), others),
         surest=1 / fewest if fewest else None,
     )

@@ -212,6 +212,10 @@ class AttackScene:
         """Return the number of the value that each record has, int64[n]; `votes` numbers values alike."""
         return (people.values if secret in self.families else people.passed)[secret]
 
+    def everywhere(self, secret: str) -> NDArray[np.float64]:
+        """Return how many records of the whole release have each value; see `votes`."""
+        return self.votes(secret, np.arange(len(self.released)))
+
     def votes(self, secret: str, records: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how many of some records have each value, float64[v]; of a family as many as may be expected."""
         counts = np.bincount(self.released.passed[secret][records]).astype(np.float64)

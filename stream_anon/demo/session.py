@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,7 @@ from aiokafka import ConsumerRecord
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading, read_topic
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.audit.verdict import Verdict
 from stream_anon.compiled import when_compiling
 from stream_anon.demo.counting_listener import CountingListener
@@ -21,7 +20,6 @@ from stream_anon.demo.pairing import BeforeAndAfter, pairs
 from stream_anon.demo.producing import EventSource, create_topics
 from stream_anon.errors import BrokerError, InputError, SettingsError
 from stream_anon.formats.codecs import codec_of
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attack_report import AttackReport
 from stream_anon.operations.attack.attacked_records import attacked_records
@@ -30,6 +28,7 @@ from stream_anon.operations.attack.halves import released_half
 from stream_anon.operations.audit.auditing import Wanted, audit_committed
 from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.reporting import threshold_of
+from stream_anon.operations.samples import RecordSample
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports import Clock
 from stream_anon.service.wiring.building import build_worker
@@ -141,8 +140,7 @@ async def run_session(
         If the broker fails, or not every event is accounted for in time.
     """
     clock = SystemClock()
-    unread = open_log(clock.wall, stream=io.StringIO())  # what clients say of a broker that goes is no news
-    with quiet_libraries(unread, clock.monotonic):
+    with silenced_libraries(clock):  # what clients say of a broker that goes is no news
         return await _Session(settings, policy, events, tell, clock).run()
 
 
@@ -241,10 +239,9 @@ class _Session:
     def _attacked(self) -> AttackReport | None:
         """Return what attacks find if half of the people are released in windows, as the service did with all."""
 
-        def read(policy: Policy) -> tuple[str, CodedBatch]:
-            return "the demo", codec_of(policy).decode(
-                self._events, 0, np.arange(len(self._events), dtype=np.int64)
-            )
+        def read(policy: Policy) -> RecordSample:
+            offsets = np.arange(len(self._events), dtype=np.int64)
+            return RecordSample("the demo", codec_of(policy).decode(self._events, 0, offsets), whole=True)
 
         try:
             halves = released_half(attacked_records(self._policy, read), np.random.default_rng(0), by_arrival=True)

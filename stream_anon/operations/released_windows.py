@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.audit.certificates import judged_records
 from stream_anon.errors import CertificateError, InputError, LaterVersionError
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.formats.tables.opening import open_records
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.released_files import bare_lines
-from stream_anon.privacy.certificate import Certificate, read_part
-from stream_anon.privacy.policy_document import read_document_part
+from stream_anon.operations.certificate_parts import part_or_document
+from stream_anon.privacy.certificate import Certificate
 from stream_anon.privacy.promises import individual_of
 from stream_anon.privacy.signing.signature import signed_parts
 
@@ -121,7 +122,12 @@ def certified_windows(path: Path, policy: Policy) -> CertifiedWindows:
     ends: list[int] = []
     with open_records(str(path), Format.JSONL) as file:
         for number, (part, _) in enumerate(signed_parts(bare_lines(file, path)), start=1):
-            certificate = _certificate(part, path, number)
+            try:
+                certificate = part_or_document(part)
+            except LaterVersionError:
+                raise
+            except CertificateError:
+                raise InputError(f"{path}: part {number} is of no certificate and no policy document") from None
             if certificate is None:
                 continue
             inputs.update((one.topic, one.partition) for one in certificate.inputs)
@@ -144,23 +150,6 @@ def people_of(certificates: Sequence[Certificate], policy: Policy) -> NDArray[np
 
 def mean_loss(certificates: Iterable[Certificate]) -> float | None:
     """Return the mean global certainty penalty of windows, by their records; None if there is no record."""
-    told = [(one.gcp, one.released + one.suppressed) for one in certificates if one.gcp is not None]
+    told = [(one.gcp, judged_records(one)) for one in certificates if one.gcp is not None]
     records = sum(count for _, count in told)
     return sum(gcp * count for gcp, count in told) / records if records else None
-
-
-def _certificate(part: bytes, path: Path, number: int) -> Certificate | None:
-    """Return a part of a certificate; None for one of a policy document."""
-    try:
-        return read_part(part)
-    except LaterVersionError:
-        raise
-    except CertificateError:
-        pass
-    try:
-        read_document_part(part)
-    except LaterVersionError:
-        raise
-    except CertificateError:
-        raise InputError(f"{path}: part {number} is of no certificate and no policy document") from None
-    return None

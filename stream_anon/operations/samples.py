@@ -6,7 +6,6 @@ Nothing is written, no group is joined, no topic comes into being.
 from __future__ import annotations
 
 import asyncio
-import io
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.topics.requirements import inputs_there
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.errors import InputError
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import STANDARD, Format, format_of
@@ -125,7 +124,7 @@ def sample_of_topic(policy: Policy, config: Path) -> RecordSample:
         return sample, (await reader_of(policy, kafka, sample))[0]
 
     clock = SystemClock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+    with silenced_libraries(clock):
         sample, codec = asyncio.run(newest())
     batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
     batch, times = without_ignored(batch, sample.times)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import sys
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.conditions import Condition
 from stream_anon.formats.tables.format_names import Format
@@ -68,7 +67,7 @@ def check(
         If no broker answers (exit code 3).
     """
     clock = SystemClock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic), saying_when_compiling():
+    with silenced_libraries(clock), saying_when_compiling():
         report = (
             asyncio.run(examine_deployment(config, accepted))
             if file is None

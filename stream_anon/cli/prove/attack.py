@@ -85,7 +85,7 @@ class AttackedRelease:
             windows = None if self.certificates is None else certified_windows(self.certificates, policy)
             released = read_released(policy, self.released, windows=windows)
             if policy.counterfeits is None:
-                inside.table().suppressed_in(released)  # raises where it cannot be a release of these records
+                inside.table.suppressed_in(released)  # raises where it cannot be a release of these records
                 if windows is not None:
                     windows.require_records(inside.source, inside.batch.offsets)
         outside = read_attacked(policy, SampleSource(self.control, config)).without_people_of(inside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.families import without_families
-from stream_anon.operations.samples import SampleSource
+from stream_anon.operations.samples import RecordSample, SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, OriginalTable, table_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AttackedRecords:
     """Records of one source.
 
@@ -40,13 +41,14 @@ class AttackedRecords:
     source: str
     batch: CodedBatch
     values: Mapping[str, Sequence[object]]
-    whole: bool = True
+    whole: bool
 
     def take(self, rows: NDArray[np.intp]) -> AttackedRecords:
         """Return some of the records."""
         values = {name: [column[row] for row in rows.tolist()] for name, column in self.values.items()}
         return replace(self, batch=self.batch.take(rows), values=values)
 
+    @cached_property
     def table(self) -> OriginalTable:
         """Return the records as studies take them."""
         table = table_of(self.policy, self.batch, self.source, whole=self.whole)
@@ -87,37 +89,32 @@ def read_attacked(policy: Policy, source: SampleSource) -> AttackedRecords:
     """
     if source.file == STANDARD and hidden_in_families(policy):
         raise SettingsError("--original", "must be a file where families are published: it is read twice")
-
-    whole = True
-
-    def read(under: Policy) -> tuple[str, CodedBatch]:
-        nonlocal whole
-        sample = source.read(under, MOST_STUDIED)
-        sample.require_records()
-        whole = whole and sample.whole
-        return sample.source, sample.batch
-
-    records = attacked_records(policy, read)
-    return replace(records, whole=whole)
+    return attacked_records(policy, lambda under: source.read(under, MOST_STUDIED))
 
 
-def attacked_records(policy: Policy, read: Callable[[Policy], tuple[str, CodedBatch]]) -> AttackedRecords:
+def attacked_records(policy: Policy, read: Callable[[Policy], RecordSample]) -> AttackedRecords:
     """Return records that are attacked.
 
     Parameters
     ----------
     read
-        Returns the name of their source, and those that fit a policy; called again without families, if there are
-        any.
+        Returns those that fit a policy; called again without families, if there are any.
+
+    Raises
+    ------
+    InputError
+        If no record fits the policy.
     """
-    source, batch = read(policy)
+    sample = read(policy)
+    sample.require_records()
     names = [own.name for own in hidden_in_families(policy)]
     if not names:
-        return AttackedRecords(policy, source, batch, {})
+        return AttackedRecords(policy, sample.source, sample.batch, {}, sample.whole)
     bare = without_families(policy, names)
-    _, known = read(bare)
+    again = read(bare)
+    batch, known = sample.batch, again.batch
     batch = batch.take(np.flatnonzero(np.isin(batch.offsets, known.offsets)))
     rows: Sequence[Any] = taken(known.payload, np.searchsorted(known.offsets, batch.offsets))
     places = {own.name: place for place, own in enumerate(bare.passed)}
     values = {name: [row[places[name]] for row in rows] for name in names}
-    return AttackedRecords(policy, source, batch, values)
+    return AttackedRecords(policy, sample.source, batch, values, sample.whole and again.whole)

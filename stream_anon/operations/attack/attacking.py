@@ -80,7 +80,7 @@ def attack(
     """
     if not released.records:
         raise InputError(f"{released.source}: no record is released: there is nothing to attack")
-    inside, outside = records.table(), others.table()
+    inside, outside = records.table, others.table
     draws, policy = np.random.default_rng(asked.seed), records.policy
     scene = _scene(inside, outside, released)
     targets, controls = (_some(own, asked.targets, draws) for own in (scene.inside, scene.outside))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,18 +16,19 @@ from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_reader import committed_records
 from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, sample_topic
 from stream_anon.adapters.kafka.topics.requirements import inputs_there
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.audit.released_records import Decoded, ReleasedRecordReader
 from stream_anon.errors import CertificateError, InputError, UnreadableRecords
 from stream_anon.judging.sample_study import Sample
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attacked_records import AttackedRecords, attacked_records
 from stream_anon.operations.audit.output_records import OutputDecoder, batch_of
+from stream_anon.operations.certificate_parts import part_or_none
 from stream_anon.operations.released_windows import ReleasedWindows, mean_loss, people_of
+from stream_anon.operations.samples import RecordSample
 from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.operations.studied_records import MOST_STUDIED, Released, released_of
-from stream_anon.privacy.certificate import Certificate, join_parts, read_part
+from stream_anon.privacy.certificate import Certificate, join_parts
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
 from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, load_settings
@@ -54,19 +54,20 @@ def read_topics(policy: Policy, config: Path) -> tuple[AttackedRecords, Released
         If nothing was published of what can be read.
     """
     kafka, clock = kafka_of(load_settings(config)), SystemClock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+    with silenced_libraries(clock):
         connection = connection_of(kafka)
         everything = asyncio.run(_published(connection, kafka))
         published, values = everything.of_input(asyncio.run(_input(connection, kafka)))
         sample = Sample(values, np.zeros(len(values)))
 
-        def read(under: Policy) -> tuple[str, CodedBatch]:
+        def read(under: Policy) -> RecordSample:
             codec, _ = asyncio.run(reader_of(under, kafka, sample))
-            return str(kafka.inputs), codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
+            batch = codec.decode(sample.values, 0, np.arange(len(sample), dtype=np.int64))
+            return RecordSample(str(kafka.inputs), batch, whole=True)
 
+        if not values:
+            raise InputError(f"{kafka.output}: of no certified window are all records in {kafka.inputs} still")
         inside = attacked_records(policy, read)
-    if not len(inside.batch):
-        raise InputError(f"{kafka.output}: of no certified window are all records in {kafka.inputs} still")
     reader = ReleasedRecordReader(policy)
     told = ((None if record is None else reader.opened(record)[0], number) for record, number in published.records)
     released, windows = released_of(policy, kafka.output, told, reader)
@@ -144,7 +145,7 @@ async def _published(connection: Connection, kafka: KafkaSettings) -> _Published
         for record in some:
             if record.topic == kafka.output:
                 values.append((batch_of(record), record.value))
-            elif (part := _part(record.value)) is not None:
+            elif (part := part_or_none(record.value or b"")) is not None:
                 parts.setdefault(part.batch, []).append(part)
         await decoder.learn(record.value for record in some if record.topic == kafka.output)
     windows = sorted(filter(None, map(_whole, parts.values())), key=lambda one: one.closed)
@@ -152,14 +153,6 @@ async def _published(connection: Connection, kafka: KafkaSettings) -> _Published
     return _Published(
         windows, [(decoder.decode(value), number[batch]) for batch, value in values if batch in number]
     )
-
-
-def _part(value: bytes | None) -> Certificate | None:
-    """Return a part of a certificate; None for one of a policy document, and for what the audit calls wrong."""
-    try:
-        return read_part(value or b"")
-    except CertificateError:
-        return None
 
 
 def _whole(parts: Sequence[Certificate]) -> Certificate | None:

@@ -19,8 +19,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.files.whole_table import anonymization_of
-from stream_anon.measures.boxes import boxes_of_classes
-from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.measures.boxes import Boxes, boxes_of_classes
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
@@ -62,7 +61,13 @@ class Rerun:
     def published(self, window: CodedBatch) -> WindowOfReplay:
         """Return the classes that are published of a window."""
         release = self.released(window)
-        boxes = boxes_of_classes(self.policy.quasi_identifiers, release.classes)
+        return self._named(release, self._boxes(release))
+
+    def _boxes(self, release: Release) -> Boxes:
+        return boxes_of_classes(self.policy.quasi_identifiers, release.classes)
+
+    def _named(self, release: Release, boxes: Boxes) -> WindowOfReplay:
+        """Return classes by what they publish, and their sizes."""
         sets = [boxes.members[place] for place in sorted(boxes.members)]
         columns = np.concatenate([boxes.low, boxes.high, boxes.records[None]]).T.tolist()
         names: list[Tuple] = [
@@ -93,14 +98,17 @@ class Rerun:
         None if no class leaves several values possible.
         """
         window = self.window(REPLAYED, draws)
-        seen = self.published(window)
+        release = self.released(window)
+        boxes = self._boxes(release)
+        seen = self._named(release, boxes)
 
         def replay(codes: NDArray[np.int32], _: int) -> WindowOfReplay:
             return self.published(replace(window, codes=codes))
 
         cases: list[ReplayCase[int]] = []
         for row in draws.permutation(len(window)).tolist():
-            values = self.possible(window, seen.of_row[row], row, place, draws)
+            number = int(release.class_of_row[row])
+            values = self.possible(window, boxes, number, row, place, draws)
             if len(cases) < min(victims, MOST_VICTIMS) and len(values) > 1:
                 cases.append(ReplayCase(replay, window.codes, seen, row, place, values))
         if not cases:
@@ -113,29 +121,21 @@ class Rerun:
         return AttackResult("replay", tried, right, name, chance / tried, control=(tried, chance))
 
     def possible(
-        self, window: CodedBatch, published: Tuple, row: int, place: int, draws: np.random.Generator
+        self, window: CodedBatch, boxes: Boxes, number: int, row: int, place: int, draws: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Return codes that a class allows, the true one among them; none for a row that is not published."""
-        size, true = self.policy.quasi_identifiers[place].domain.size, int(window.codes[place, row])
-        if not published or true >= size:
-            return np.empty(0, np.int64)
-        width = len(window.codes)
-        allowed = np.array(self._members(published[2 * width + 1 :], place), np.int64)
-        if not len(allowed):
-            allowed = np.arange(published[place], published[width + place] + 1)
-        others = np.setdiff1d(allowed[allowed < size], [true])
-        return np.sort(np.append(draws.permutation(others)[: MOST_VALUES - 1], true))
+        """Return codes that a class allows, the true one among them; none for a row that is not published.
 
-    def _members(self, sets: Tuple, place: int) -> list[int]:
-        """Return the codes of the set that a class publishes of an attribute; none where it is a range or node."""
-        own = [
-            at for at, one in enumerate(self.policy.quasi_identifiers) if one.publication is PublishedForm.VALUES
-        ]
-        if place not in own:
-            return []
-        starts = [at for at, code in enumerate(sets) if code < 0]
-        number = own.index(place)
-        return list(sets[starts[number] + 1 : [*starts, len(sets)][number + 1]])
+        Parameters
+        ----------
+        number
+            Of the row's class; negative where it has none.
+        """
+        size, true = self.policy.quasi_identifiers[place].domain.size, int(window.codes[place, row])
+        if number < 0 or true >= size:
+            return np.empty(0, np.int64)
+        allowed = np.flatnonzero(boxes.cover(place, np.arange(size), np.array([number]))[0])
+        others = np.setdiff1d(allowed, [true])
+        return np.sort(np.append(draws.permutation(others)[: MOST_VALUES - 1], true))
 
     def planted(self, count: int, victims: int, draws: np.random.Generator) -> AttackResult:
         """Count the people who are alone in their class among records that an attacker wrote into the window.
@@ -157,15 +157,14 @@ class Rerun:
         at_once = int(room * (1 - _LEFT)) // count
         if not at_once:
             raise SettingsError("--planted", f"a quarter of a window of {room:,} records holds fewer")
-        attempts = alone = fewest = 0
+        attempts, crowds = 0, list[int]()
         while attempts < min(victims, MOST_VICTIMS):
             window = self.window(int(room * _LEFT), draws)
             chosen = draws.permutation(len(window))[: min(at_once, victims - attempts)]
-            crowds = self._crowds(window, chosen, count, draws)
+            crowds += self._crowds(window, chosen, count, draws)
             attempts += len(chosen)
-            alone += crowds.count(1)
-            fewest = min([*([fewest] if fewest else []), *crowds], default=0)
-        return AttackResult("planted", attempts, alone, chance=0.0, surest=1 / fewest if fewest else 0.0)
+        surest = max((1 / crowd for crowd in crowds), default=0.0)
+        return AttackResult("planted", attempts, crowds.count(1), chance=0.0, surest=surest)
 
     def _crowds(
         self, window: CodedBatch, victims: NDArray[np.intp], count: int, draws: np.random.Generator
@@ -176,10 +175,8 @@ class Rerun:
         ids = draws.integers(np.iinfo(np.int64).max, size=len(made))
         made = replace(made, individuals=ids, sensitive=others.sensitive, payload=others.payload)
         order = draws.permutation(len(window) + len(made))
-        place = np.empty(len(order), np.intp)
-        place[order] = np.arange(len(order))
         everybody = _in_order(CodedBatch.concatenate([window, made]).take(order))
-        class_of_row = self.released(everybody).class_of_row[place]
+        class_of_row = self.released(everybody).class_of_row[np.argsort(order)]
         people = class_of_row[: len(window)]
         return [int((people == own).sum()) for own in people[victims].tolist() if own >= 0]
 

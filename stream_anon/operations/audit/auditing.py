@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.kafka.reading.topic_reader import committed_records
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.audit.audit import Audit, Observer, TopicTest, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans
 from stream_anon.audit.digests.kept_lines import KeptLines
@@ -202,7 +201,7 @@ def audit_topic(
     begun = clock.wall()
     given = _read_settings(config, wanted)
     kafka = kafka_of(given.settings)
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+    with silenced_libraries(clock):
         verdict = asyncio.run(audit_committed(kafka, given.policy, wanted))
     return _report(verdict, kafka.output, given, wanted, (begun, clock.wall()))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from stream_anon.adapters.kafka.topics import creation, requirements
 from stream_anon.adapters.kafka.topics.descriptions import Described
 from stream_anon.adapters.kafka.topics.plans import REPLICAS, TopicPlan, looked_into, plans
 from stream_anon.adapters.kafka.topics.tools import Tools
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.operations.starting.conditions import largest_release
 from stream_anon.service.wiring.clients import connection_of, topics_of
 from stream_anon.settings.loading import kafka_of, load_settings
@@ -96,5 +95,5 @@ def create(config: Path, wanted: Sequence[TopicPlan]) -> Mapping[str, Described 
 
 def _run(work: Coroutine[Any, Any, _T]) -> _T:
     clock = SystemClock()
-    with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+    with silenced_libraries(clock):
         return asyncio.run(work)

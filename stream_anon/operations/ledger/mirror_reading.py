@@ -10,11 +10,10 @@ from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.adapters.kafka.topics.offset_syncs import read_offset_syncs
 from stream_anon.errors import BrokerError, CertificateError, TopicError
+from stream_anon.operations.certificate_parts import part_or_document
 from stream_anon.operations.ledger.looking import Cluster
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.privacy.certificate import Certificate, read_part
-from stream_anon.privacy.policy_document import read_document_part
 from stream_anon.settings.kafka import KafkaSettings
 
 _CERTIFICATES_WITHIN = 300.0
@@ -122,7 +121,7 @@ async def _certified(connection: Connection, topic: str) -> dict[Place, LedgerEn
     for records in reading.records.values():
         for record in records:
             try:
-                part = _certificate(record.value or b"")
+                part = part_or_document(record.value or b"")
             except CertificateError:
                 where = f"{topic}-{record.partition}, offset {record.offset}"
                 raise TopicError(f"{where}: is not a certificate, so it is not known what was released") from None
@@ -140,15 +139,6 @@ def _newest(lives: Mapping[str | None, tuple[str, LedgerEntry]]) -> LedgerEntry:
     """Return the entry of the id whose windows closed last: offsets of a topic before it mean other records."""
     _, newest = max(lives.values(), key=lambda life: life[0])
     return LedgerEntry(newest.next, revision=max(entry.revision for _, entry in lives.values()))
-
-
-def _certificate(value: bytes) -> Certificate | None:
-    """Return a part of a certificate; None for a policy document. Raises CertificateError for anything else."""
-    try:
-        return read_part(value)
-    except CertificateError:
-        read_document_part(value)
-        return None
 
 
 def _later(one: LedgerEntry | None, other: LedgerEntry) -> LedgerEntry:

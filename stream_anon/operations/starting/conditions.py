@@ -17,7 +17,7 @@ from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
 from stream_anon.conditions import Condition
-from stream_anon.errors import CertificateError, TopicError
+from stream_anon.errors import TopicError
 from stream_anon.formats.codecs import topic_codec
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.judging.refusing import OF_RUN, refusal, weighed
@@ -25,13 +25,13 @@ from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Study, study
 from stream_anon.judging.validity import standing_findings
 from stream_anon.microdata.policy import Policy
+from stream_anon.operations.certificate_parts import part_or_none
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
 from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
 from stream_anon.operations.starting.scattered_people import scattered_findings
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.ports.publication import ANY_BATCH, header_of
-from stream_anon.privacy.certificate import Certificate, read_part
 from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
 
@@ -191,20 +191,13 @@ async def _judged_before(certificates: NewestCertificates, policy: Policy, kafka
             return False
         # Most of thousands may be of another policy: only what names ours is decoded.
         ours = [value for value in reading.values() if value is not None and policy.digest.encode() in value]
-        parts = [part for value in ours if (part := _certificate(value)) is not None]
+        parts = [part for value in ours if (part := part_or_none(value)) is not None]
         released = [part for part in parts if part.policy == policy.digest and part.released]
         if any(set(part.accepted) <= set(kafka.accept_risks) for part in released):
             return True
         if reading.is_whole:
             break
     return False
-
-
-def _certificate(value: bytes) -> Certificate | None:
-    try:
-        return read_part(value)
-    except CertificateError:
-        return None
 
 
 def _split(looked_at: Sequence[TopicFinding]) -> tuple[list[str], list[Finding]]:

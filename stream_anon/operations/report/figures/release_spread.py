@@ -6,13 +6,12 @@ It names people by pseudonyms. These are counted, and nothing of them is shown.
 from __future__ import annotations
 
 import asyncio
-import io
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stream_anon.adapters.kafka.ledger.returns import KafkaReturns
-from stream_anon.adapters.logs import open_log, quiet_libraries
+from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.audit.scope import AuditScope
 from stream_anon.engine.release_counts import ReleaseCounts
 from stream_anon.errors import BrokerError
@@ -113,7 +112,7 @@ def read_releases(kafka: KafkaSettings, bound: ReturnBound, stretch: AuditScope,
     spread = ReleaseSpread(bound, stretch, clock.wall())
     history = KafkaReturns(connection_of(kafka), kafka.returns, b"")
     try:
-        with quiet_libraries(open_log(clock.wall, stream=io.StringIO()), clock.monotonic):
+        with silenced_libraries(clock):
             asyncio.run(history.read_all(spread.add))
     except BrokerError as error:
         return ReleasesFound(unread=str(error))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from stream_anon.errors import SettingsError
+from stream_anon.measures.boxes import Boxes
 from stream_anon.operations.attack.attacked_records import read_attacked
 from stream_anon.operations.attack.rerunning import Rerun
 from stream_anon.operations.samples import SampleSource
@@ -80,18 +81,18 @@ def test_of_a_set_only_its_members_are_tried(tmp_path: Path) -> None:
     """A value that the set does not hold is no guess: with it, a guess at random would seem worse than it is."""
     rerun = _rerun(tmp_path, publish="values")
     window, place = rerun.window(400, np.random.default_rng(1)), len(NUMBERS)
-    bounds = *[0] * place, 0, *[7] * place, 3
+    low, high = np.zeros((place + 1, 1), np.int32), np.array([[7]] * place + [[3]], np.int32)
 
-    def tried(home: int, *published: int) -> list[int]:
+    def tried(home: int, *members: int) -> list[int]:
+        boxes = Boxes(low, high, np.array([12]), {place: [members]})
         row = window.codes[place].tolist().index(home)
-        return rerun.possible(window, (*bounds, 12, *published), row, place, np.random.default_rng(1)).tolist()
+        return rerun.possible(window, boxes, 0, row, place, np.random.default_rng(1)).tolist()
 
-    assert tried(0, -1, 0, 3) == tried(3, -1, 0, 3) == [0, 3]
-    assert tried(0, -1) == [0, 1, 2, 3], "a node"
-    row = window.codes[0].tolist().index(5)
-    assert rerun.possible(window, (*bounds, 12, -1, 0, 3), row, 0, np.random.default_rng(1)).tolist() == list(
-        range(8)
-    )
+    assert tried(0, 0, 3) == tried(3, 0, 3) == [0, 3]
+    assert tried(0) == [0, 1, 2, 3], "a node"
+    row, boxes = window.codes[0].tolist().index(5), Boxes(low, high, np.array([12]), {place: [(0, 3)]})
+    assert rerun.possible(window, boxes, 0, row, 0, np.random.default_rng(1)).tolist() == list(range(8))
+    assert rerun.possible(window, boxes, -1, row, 0, np.random.default_rng(1)).tolist() == []
 
 
 def test_a_window_has_one_record_of_a_person_in_an_order_of_its_own(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Start:
 
         monkeypatch.setattr(conditions, "look_at_deployment", look_at_deployment)
         monkeypatch.setattr(conditions, "look_at_sample", look_at_sample)
-        monkeypatch.setattr(conditions, "_certificate", certificate)
+        monkeypatch.setattr(conditions, "part_or_none", certificate)
         kafka = settings.kafka
         assert kafka is not None
         certificates: Any = SimpleNamespace(read=read)
