@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.core_dumps import forbid_core_dumps
+from stream_anon.adapters.heap import return_large_blocks
 from stream_anon.adapters.http.answers import ObservedService, Order
 from stream_anon.adapters.http.server import HttpServers
 from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
@@ -80,6 +81,7 @@ def prepare(config: Path, accepted: Sequence[Condition]) -> tuple[Settings, Poli
     settings = settings_of_run(config, accepted)
     if not settings.logs.core_dumps:
         forbid_core_dumps()
+    return_large_blocks()
     draws_key_of(settings)
     returns_key_of(settings)
     signing_key_of(settings.certificates)
