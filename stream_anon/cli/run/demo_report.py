@@ -200,7 +200,8 @@ def _show_attacks(console: Console, report: AttackReport | None) -> None:
     console.print(Text("Attacks on a release of half of these people", style="bold underline"))
     tried = sorted((one for one in report.findings if not one.accepted), key=lambda one: -one.found.risk.value)
     proven = [one for one in tried if one in report.proven]
-    told = f"{len(proven) or 'None'} of {len(tried)} attacks tell more of people in the release than of others"
+    verb = "tells" if len(proven) == 1 else "tell"
+    told = f"{len(proven) or 'None'} of {len(tried)} attacks {verb} more of people in the release than of others"
     if proven:
         success, _, control, *_ = proven[0].cells()
         others = "" if control == "-" else f", and in {control} of those on others"
