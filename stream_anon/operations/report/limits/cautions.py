@@ -111,7 +111,7 @@ def _of_risks(evidence: Evidence, threshold: float | None, own: float | None) ->
         highest = risk_in_percent(None if smallest is None else 1 / smallest, threshold)
         yield (
             f"{evidence.made.total():,} windows may hold counterfeits. The threshold is that of whoever takes "
-            f"these for people. Who tells them from people finds somebody with a risk of {highest}."
+            f"these for people. Anyone who tells them from people finds somebody with a risk of {highest}."
         )
     if own is not None and threshold is not None and threshold > own:
         yield (

@@ -66,8 +66,8 @@ def _of_everybody(policy: Policy) -> Iterator[ResidualRisk]:
     if policy.presence is None:
         yield ResidualRisk(
             "presence",
-            "k-anonymity hides which record is somebody's, not that they are in the data. Who knows somebody well "
-            "may learn that they are, and so that they have what all people in the data have.",
+            "k-anonymity hides which record is somebody's, not that they are in the data. Anyone who knows "
+            "somebody well may learn that they are, and so that they have what all people in the data have.",
             "privacy.presence bounds it, if a population with its counts is known. It costs information.",
         )
     else:
@@ -108,21 +108,21 @@ def _of_classes(policy: Policy) -> Iterator[ResidualRisk]:
     if policy.shields:
         yield ResidualRisk(
             "beside-shields",
-            "A shield protects the attributes that it names, in one window. Who knows one attribute more is left "
-            "with the people of a class. Sensitive values are not counted by it.",
+            "A shield protects the attributes that it names, in one window. Anyone who knows one attribute more is "
+            "left with the people of a class. Sensitive values are not counted by it.",
             "Name all attributes that somebody may know together, or a larger privacy.k.",
         )
     if policy.counterfeits is not None:
         yield ResidualRisk(
             "counterfeits",
             "Some classes hold fewer than k people, at least half of k, and are completed by records of nobody. "
-            "Who tells these from others is left with fewer people.",
+            "Anyone who tells these from others is left with fewer people.",
             "Leave privacy.counterfeits out: then these people are suppressed.",
         )
     yield ResidualRisk(
         "combinatorial-refinement",
-        "The program is public, and forms classes so that little is lost. Who knows how it works can narrow down "
-        "what a class says by what the other classes of its window say.",
+        "The program is public, and forms classes so that little is lost. Anyone who knows how it works can narrow "
+        "down what a class says by what the other classes of its window say.",
     )
     if policy.extra_levels:
         yield ResidualRisk(
@@ -141,8 +141,8 @@ def _of_classes(policy: Policy) -> Iterator[ResidualRisk]:
     if policy.diversity:
         yield ResidualRisk(
             "minimality",
-            "Criteria on sensitive values change some classes. Who runs the engine without them sees which, and "
-            "that those would have been of few values.",
+            "Criteria on sensitive values change some classes. Anyone who runs the engine without them sees which, "
+            "and that those would have been of few values.",
             "t_closeness under privacy.sensitive, which changes nearly every class. It costs information.",
         )
 
@@ -185,7 +185,7 @@ def _of_sensitive(own: Sensitive, asked: Diversity | None) -> Iterator[ResidualR
     if own.many:
         yield ResidualRisk(
             f"list-{name}",
-            f"{name} is a list. Who knows some of a person's values may find the one list that has them, "
+            f"{name} is a list. Anyone who knows some of a person's values may find the one list that has them, "
             "and read the others.",
             "Leave it out, or publish one value a record.",
         )
@@ -213,8 +213,8 @@ def _of_families(own: Sensitive) -> Iterator[ResidualRisk]:
         f"family-{own.name}",
         f"{own.name}: the family of somebody's value becomes known, "
         + ("and over several windows the likeliest value in it. " if value else "and no more than it. ")
-        + "Who knows how frequent the values of a family are guesses the most frequent one. Of somebody whose "
-        "value changes two families become known.",
+        + "Anyone who knows how frequent the values of a family are guesses the most frequent one. Of somebody "
+        "whose value changes two families become known.",
         "Larger families, or of values as frequent as each other.",
     )
     if own.rest is None:

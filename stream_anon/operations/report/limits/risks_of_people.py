@@ -19,13 +19,13 @@ def risks_of_people(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk
         yield ResidualRisk(
             "people-who-return",
             f"{listed(open_ones)}: whoever comes to several windows, with the same value each time, is in many "
-            "classes. Who knows them all is left with the values that all these classes have in common, often one.",
+            "classes. Anyone who knows them all is left with the values that these classes have in common, often one.",
             "families under privacy.sensitive, for values that stay with a person.",
         )
     yield ResidualRisk(
         "followed",
-        "Who knows somebody's quasi-identifiers can often tell in which class of the next window they are, and "
-        "in which windows they are not. With unusual ones they are found again in each.",
+        "Anyone who knows somebody's quasi-identifiers can often tell in which class of the next window they are, "
+        "and in which windows they are not. With unusual ones they are found again in each.",
         "Coarser quasi-identifiers, and privacy.returning. Both cost information.",
     )
     if policy.returning is None:
@@ -75,8 +75,8 @@ def _of_counting(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk]:
         if max(policy.window.max_records_per_individual, evidence.most_records_each) > 1:
             yield ResidualRisk(
                 "several-classes",
-                "One person may have several records in a window, and stand in several of its classes. Who knows "
-                "that these belong together learns more than each class alone tells.",
+                "One person may have several records in a window, and stand in several of its classes. Anyone who "
+                "knows that these belong together learns more than each class alone tells.",
                 "window.max_records_per_individual: 1.",
             )
     yield ResidualRisk(

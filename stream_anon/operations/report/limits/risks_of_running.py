@@ -31,9 +31,9 @@ def risks_of_running(policy: Policy, evidence: Evidence) -> Iterator[ResidualRis
     yield _replay(policy, evidence)
     yield ResidualRisk(
         "same-records-twice",
-        "Who has several releases of the same records, each drawn anew, reckons with all of them at once. Drawn by "
-        "a key, as files are by default, they are one release; but whoever may have records of their own released "
-        "by that key can try out guesses.",
+        "Anyone who has several releases of the same records, each drawn anew, reckons with all of them at once. "
+        "Drawn by a key, as files are by default, they are one release; but whoever may have records of their own "
+        "released by that key can try out guesses.",
         "A key of draws (engine.draws_key_file) for one input only, to which no stranger may write.",
     )
     if evidence.on_topics:
@@ -81,13 +81,13 @@ def _of_topics(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk]:
     )
     yield ResidualRisk(
         "times-of-brokers",
-        "Who reads the protocol of the brokers sees to the millisecond when a window was published, and which "
-        "worker did it.",
+        "Anyone who reads the protocol of the brokers sees to the millisecond when a window was published, and "
+        "which worker did it.",
     )
     yield ResidualRisk(
         "topics-of-the-controller",
-        "Certificates, dead letters, the ledger, status and metrics name offsets, times and counts. Who reads them "
-        "beside the output learns when records came, and which of them were rejected.",
+        "Certificates, dead letters, the ledger, status and metrics name offsets, times and counts. Anyone who "
+        "reads them beside the output learns when records came, and which of them were rejected.",
         "Give readers an ACL on the output topic itself, never on its name as a prefix.",
     )
     yield ResidualRisk(
@@ -98,7 +98,7 @@ def _of_topics(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk]:
     )
     yield ResidualRisk(
         "arrival",
-        "Who brought the last records of a window has a small part in who shares a class with whom.",
+        "Anyone who brought the last records of a window has a small part in who shares a class with whom.",
         "A key of draws (engine.draws_key_file), with which arrival has none. It costs time.",
     )
     if "exactly-once" in evidence.deliveries:
