@@ -19,7 +19,7 @@ def risks_of_people(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk
         yield ResidualRisk(
             "people-who-return",
             f"{listed(open_ones)}: whoever comes to several windows, with the same value each time, is in many "
-            "classes. Anyone who knows them all is left with the values that these classes have in common, often one.",
+            "classes. Anyone who knows them all is left with the values that these classes share, often one.",
             "families under privacy.sensitive, for values that stay with a person.",
         )
     yield ResidualRisk(
