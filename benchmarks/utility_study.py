@@ -4,8 +4,8 @@ Seven methods release the records of each task with seven k. Classifiers are tra
 original records that were put aside before. For every measure: Spearman's rank correlation with the accuracy that
 is kept, the mean over classifiers, with bootstrap intervals. Docs: docs/explain/utility.md.
 
-    .venv/bin/python benchmarks/utility_study.py --json study.json --figures docs
-    .venv/bin/python benchmarks/utility_study.py --read study.json --figures docs
+    .venv/bin/python benchmarks/utility_study.py --json study.json --figures docs/explain
+    .venv/bin/python benchmarks/utility_study.py --read study.json --figures docs/explain
 """
 
 from __future__ import annotations
