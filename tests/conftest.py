@@ -18,7 +18,7 @@ from unittest.mock import MagicMock
 import pytest
 from hypothesis import HealthCheck, settings
 
-from stream_anon.adapters import core_dumps
+from stream_anon.adapters import core_dumps, heap
 from tests.support.apache_kafka import ApacheKafka, missing_parts
 from tests.support.apache_kafka.secured import SecuredKafka
 from tests.support.kernels import compile_in_turn
@@ -84,10 +84,10 @@ def _draws_by_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture(autouse=True)
-def _core_dumps_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a service that starts in this process forbid nothing to the tests that follow in it."""
-    for library in ("resource", "ctypes"):
-        monkeypatch.setattr(core_dumps, library, _NO_SYSTEM)
+def _process_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a service that starts in this process leave core dumps and heap to the tests that follow as they were."""
+    for module, library in ((core_dumps, "resource"), (core_dumps, "ctypes"), (heap, "ctypes")):
+        monkeypatch.setattr(module, library, _NO_SYSTEM)
 
 
 @pytest.fixture(scope="session")

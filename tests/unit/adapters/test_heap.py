@@ -10,7 +10,6 @@ import pytest
 MOST = 48  # MiB that may stay of 160
 # As windows do: large arrays come and go, and something small that was made beside each of them stays.
 FILL = """
-import ctypes
 from pathlib import Path
 from stream_anon.adapters.heap import return_large_blocks
 def resident():
