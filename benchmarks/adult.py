@@ -20,11 +20,14 @@ import numpy as np
 import yaml
 
 from stream_anon.formats.tables.small_texts import read_table
-from stream_anon.microdata.attributes import Attribute, Identifier, PublishedForm, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, PublishedForm, Sensitive
+from stream_anon.microdata.choices.engine_choice import EngineChoice
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "arx-adult"
 CATEGORIES = ("sex", "race", "marital-status", "education", "native-country", "workclass", "occupation")

@@ -33,16 +33,13 @@ from benchmarks.limits import of_nodes
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table, taxi_rides
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.microdata.attributes import (
-    Attribute,
-    Insensitive,
-    PublishedForm,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-)
+from stream_anon.microdata.attributes import Attribute, Insensitive, PublishedForm, ScalarType, Sensitive
+from stream_anon.microdata.choices.engine_choice import EngineChoice
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Closeness, Diversity
-from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.attack.attack_report import ANSWERS, AttackReport, TimedFinding
 from stream_anon.operations.attack.attacked_records import read_attacked
 from stream_anon.operations.attack.attacking import AttackRequest, attack

@@ -24,10 +24,10 @@ from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.files.job import FileJob
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.choices.method_choice import MethodChoice
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 SUPPRESSED = (0.05, 0.01)
 SHARES = (None, 0.002, 0.01, 0.05)

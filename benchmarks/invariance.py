@@ -38,9 +38,11 @@ from stream_anon.files.job import FileJob
 from stream_anon.files.series.job import SeriesJob
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.queries import SANITY, RangeCount, estimated_counts, random_range_counts, true_counts
-from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Sensitive
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 Record = dict[str, Any]
 TARGET = "occupation"

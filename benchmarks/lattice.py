@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from stream_anon.formats.tables.small_texts import read_table
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.attribute_levels import levels_of
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.rows import Rows

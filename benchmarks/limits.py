@@ -30,9 +30,12 @@ from benchmarks.tables import Table, adult
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
+from stream_anon.microdata.choices.window_limits import WindowLimits
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 
 LIMITS: Mapping[str, Mapping[str, int]] = {

@@ -29,7 +29,7 @@ from benchmarks.adult import DATA
 from benchmarks.lattice import adult_rows, built, seconds, show
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from benchmarks.tables import taxi
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.negotiation import Request, negotiate

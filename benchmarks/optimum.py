@@ -25,12 +25,12 @@ from benchmarks.report import write_json
 from benchmarks.tables import Table
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.compiled import kernel
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria

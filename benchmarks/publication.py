@@ -33,12 +33,13 @@ from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.measures.distance import prec
 from stream_anon.measures.loss import classification_loss, discernibility
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.choices.engine_choice import Loss
+from stream_anon.microdata.choices.label_counts import LabelCounts
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.policy import Loss
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria

@@ -43,15 +43,17 @@ from benchmarks.following import Reader
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table
 from stream_anon.attacks.success import success
-from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.families import Family, ShownAs, label_of
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 from stream_anon.operations.families import deal
 from stream_anon.operations.whole_families import FamilyLosses, deal_whole, improved

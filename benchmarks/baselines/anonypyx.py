@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 ABSENT = "anonypyx is not installed: its Mondrian is left out (pip install anonypyx)"
 

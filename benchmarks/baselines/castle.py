@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import kernel
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.generalization import Generalizer

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.baselines.castle import union_loss
 from benchmarks.tables import Table
 from stream_anon.compiled import kernel
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.costs.model import CostModel
 

@@ -15,7 +15,7 @@ from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.grouping import firsts
-from stream_anon.microdata.policy import Loss
+from stream_anon.microdata.choices.engine_choice import Loss
 from stream_anon.operations.studied_records import Released
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective

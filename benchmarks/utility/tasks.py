@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import Table, adult, made_up, taxi
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 MOST_ROWS = 3_000  # to release
 MOST_TESTED = 4_000

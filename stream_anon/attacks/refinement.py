@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from stream_anon.attacks.attack_result import AttackResult
 from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 def certain_codes(attribute: QuasiIdentifier, low: int, high: int, members: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,16 +15,19 @@ from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
-from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Identifier, PublishedForm, ScalarType, Sensitive
 from stream_anon.microdata.bounds import RecordBound, Shield
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import Asked, Certificate
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, join_document
 

@@ -18,7 +18,6 @@ from stream_anon.microdata.attributes import (
     Identifier,
     PassThrough,
     PublishedForm,
-    QuasiIdentifier,
     ScalarType,
     Sensitive,
 )
@@ -27,6 +26,7 @@ from stream_anon.microdata.output.output_members import flat_path, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.schemas.connect_schema import PAYLOAD, SCHEMA
 
 _ABSENT = object()

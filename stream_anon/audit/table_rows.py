@@ -12,10 +12,11 @@ import msgspec
 
 from stream_anon.audit.formats.released_texts import value_of_cell
 from stream_anon.audit.formats.series import Layout, Series
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute
 from stream_anon.microdata.output.output_members import flat_path
 from stream_anon.microdata.output.typed import ENDS, IntervalForm, read_typed, typed_form
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _MOST_REMEMBERED = 100_000
 _UNSPOKEN = {"unreadable": None}

@@ -16,7 +16,8 @@ from stream_anon.engine.release_counts import SourceCounts
 from stream_anon.engine.returning import Returns
 from stream_anon.engine.window import SealedWindow, Window
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.choices.window_limits import Shortfall
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.windowing.bounds import WindowBound
 from stream_anon.windowing.limits import WindowTimer, takes_more

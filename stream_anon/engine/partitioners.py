@@ -19,7 +19,8 @@ from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.partitioning import Partitioner
-from stream_anon.microdata.policy import FULL_DOMAIN, Policy
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts
 from stream_anon.privacy.costs.lowest_nodes import LowestNodes
 from stream_anon.privacy.costs.objective import objective

@@ -12,10 +12,10 @@ from stream_anon.engine.dealing import dealt
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.microdata.choices.method_choice import IAB, ONLY_IAB, MethodChoice
 from stream_anon.microdata.columns import NO_VALUE, Columns
-from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.payload import taken
-from stream_anon.microdata.policy import IAB, ONLY_IAB, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.gate import violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, alike

@@ -13,10 +13,12 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.returning import Returns, ReturnsKey
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import PassThrough, Sensitive
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.columns import Columns, Sets
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import family_keys
 from stream_anon.privacy.content_digests import class_digests
 from stream_anon.privacy.criteria import Criteria

@@ -27,12 +27,13 @@ from stream_anon.formats.tables.record_files import open_reader, open_writer
 from stream_anon.judging.refusing import OF_FILE, raise_if_forbidden
 from stream_anon.judging.tally import Tally
 from stream_anon.judging.validity import raise_if_expired
-from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Insensitive, PassThrough, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes, Release, release_without_window
 from stream_anon.privacy.generalization import Generalizer
 from stream_anon.privacy.published_nodes import publish_nodes

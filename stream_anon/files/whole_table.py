@@ -15,8 +15,9 @@ from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.neighbours.large_table import LargeTable, needs_one_window
 from stream_anon.judging.one_table import becomes_one, whole
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.policy import MOST_RECORDS, Policy
+from stream_anon.microdata.choices.method_choice import MethodChoice
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
+from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
 from stream_anon.recoding.recoders.recoder import Holder
 

@@ -34,7 +34,8 @@ from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import Refused
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
+from stream_anon.microdata.policy import Policy
 from stream_anon.settings.certificates.signing import signing_key_in
 from stream_anon.windowing.limits import WindowTimer
 

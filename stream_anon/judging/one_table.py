@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stream_anon.microdata.policy import MOST_RECORDS, Policy
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
+from stream_anon.microdata.policy import Policy
 
 _A_DAY = 86_400.0
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.measures.grouping import firsts, grouped
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes
 
 _GRID = 4_000_000  # combinations of values up to which all are counted

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_anon.measures.grouping import dense
 from stream_anon.measures.leakage import Population, leakage
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 MOST_VECTORS = 20_000  # vectors of levels that are looked at before the search is finished greedily
 _DIGITS = 12  # decimals of a loss: equal ones may differ in their last bits

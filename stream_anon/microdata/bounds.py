@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from stream_anon.errors import SettingsError
 from stream_anon.rounding import exactly
 
 
@@ -67,6 +68,12 @@ class ReturnBound:
 
     most: int
     period: float
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.most <= MOST_RETURNS:
+            raise SettingsError("privacy.returning.most", f"must lie between 1 and {MOST_RETURNS}")
+        if not 0 < self.period < math.inf:
+            raise SettingsError("privacy.returning.period", "must be above 0")
 
     def number_of(self, moment: float) -> int:
         """Return which period a moment lies in, given in seconds since the epoch."""

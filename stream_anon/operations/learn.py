@@ -11,7 +11,8 @@ from stream_anon.errors import InputError
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.formats.tables.record_files import open_reader
-from stream_anon.microdata.policy import LearnedOrder, Policy
+from stream_anon.microdata.choices.engine_choice import LearnedOrder
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.costs.objective import objective
 
 MOST_LEARNED_FROM = 100_000

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _MOST_REMEMBERED = 100_000
 _MOST_NEAR = 256  # codes up to which pairs of them have a table of half a megabyte

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.generalization import GeneralizedClasses
 
 _MOST_REMEMBERED = 100_000

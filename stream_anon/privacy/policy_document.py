@@ -24,10 +24,12 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_type_hints
 import msgspec
 
 from stream_anon.errors import CertificateError, SettingsError
-from stream_anon.microdata.attributes import Attribute, Identifier, Insensitive, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, Insensitive, Sensitive
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.domains.domain_kinds import DOMAINS
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import MOST_COUNT, PART_BYTES, Digest, refuse_later
 
 SCHEMA_VERSION: Final = 1

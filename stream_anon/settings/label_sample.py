@@ -13,8 +13,8 @@ from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.record_files import open_reader
 from stream_anon.formats.tables.small_texts import raise_unless_regular
 from stream_anon.microdata.attributes import PassThrough
+from stream_anon.microdata.choices.label_counts import LabelCounts
 from stream_anon.microdata.coding import Passed
-from stream_anon.microdata.labels import LabelCounts
 from stream_anon.microdata.policy import Policy
 
 MOST_LABELS = 1000

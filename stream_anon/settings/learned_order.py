@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.small_texts import read_text
-from stream_anon.microdata.policy import LearnedOrder
+from stream_anon.microdata.choices.engine_choice import LearnedOrder
 
 FORMAT = 1
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.method import NO_RECORD, MethodChoice
+from stream_anon.microdata.choices.method_choice import NO_RECORD, MethodChoice
 from stream_anon.settings.privacy import ShieldSettings
 from stream_anon.settings.section import Section
 

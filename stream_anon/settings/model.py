@@ -16,7 +16,10 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from stream_anon.microdata.policy import EVERY_RECORD, MOST_NULLS, MOST_RECORDS, MOST_ROUNDS
+from stream_anon.microdata.choices.engine_choice import MOST_ROUNDS
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy_checks import MOST_NULLS
 from stream_anon.settings.attributes.attribute import AttributeSettings
 from stream_anon.settings.certificates.signing import CertificateSettings
 from stream_anon.settings.kafka import KafkaSettings

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stream_anon.microdata.choices.window_limits import LEAST_AUTO
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import LEAST_AUTO
 from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.model import Settings, WindowSettings
 from stream_anon.settings.privacy import IndividualSettings

@@ -8,8 +8,10 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from stream_anon.microdata.bounds import MOST_RETURNS, k_of_risk
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
 from stream_anon.microdata.diversity import MOST_CLASS
-from stream_anon.microdata.policy import MOST_EXTRA_LEVELS, MOST_RECORDS, MOST_REVISION, MOST_SHIELDS
+from stream_anon.microdata.policy import MOST_REVISION
+from stream_anon.microdata.policy_checks import MOST_EXTRA_LEVELS, MOST_SHIELDS
 from stream_anon.settings.criteria.criterion_settings import DiversitySettings
 from stream_anon.settings.section import Duration, Section
 

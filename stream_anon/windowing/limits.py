@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stream_anon.microdata.policy import WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.windowing.bounds import WindowBound
 
 LEAST_AGE = 0.9

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Iterable
 
-from stream_anon.microdata.policy import WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.windowing.loss_law import LossLaw, WindowLoss
 
 LEAST_CROWDS = 10

@@ -7,8 +7,9 @@ import pytest
 
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType, Sensitive
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.attacks.town import town_policy
 
 POLICY = Policy(

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.choices.window_limits import Shortfall
+from stream_anon.microdata.policy import Policy
 from tests.attacks.conftest import Measured
 from tests.support.batches import batch_of, small_policy
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.policy import Shortfall, WindowLimits
+from stream_anon.microdata.choices.window_limits import Shortfall, WindowLimits
 from tests.attacks.conftest import Measured
 from tests.attacks.outside import read_output
 from tests.support.batches import batch_of, small_policy

@@ -10,8 +10,9 @@ import pytest
 
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.policy import FULL_DOMAIN, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from tests.attacks.conftest import Measured
 from tests.attacks.town import (

@@ -17,13 +17,17 @@ import numpy as np
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, PublishedForm, Sensitive
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import EVERY_RECORD, FULL_DOMAIN, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 from stream_anon.settings.model import EngineSettings
 from tests.support.object_coder import ObjectCoder

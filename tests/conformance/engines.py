@@ -14,12 +14,13 @@ from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.mondrian import Mondrian
 from stream_anon.clustering.partitioning import UNKNOWN, Outlook, Partitioner
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.choices.engine_choice import Loss
+from stream_anon.microdata.choices.label_counts import LabelCounts
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
-from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.policy import Loss
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from stream_anon.formats.codecs import FORMATS as SHIPPED
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind
-from stream_anon.microdata.attributes import Missing, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import CodedRecord
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.payload import joined, missing_values, taken
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Codec

@@ -21,7 +21,7 @@ from stream_anon.formats.json.scanner.scanner import Scanner
 from stream_anon.formats.json.scanner.tables import scan_tables
 from stream_anon.formats.json.single_reading import SingleReader
 from stream_anon.formats.tables.csv_cells import parse
-from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Identifier, PublishedForm, Unknown
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import CodedRecord, code_value
 from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain
@@ -29,6 +29,7 @@ from stream_anon.microdata.domains.domain_kinds import DOMAINS
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.microdata.texts import Texts
 from stream_anon.privacy.costs import cost, lowest_nodes

@@ -34,12 +34,13 @@ from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.formats.tables.arrow.releases import ReleaseTables
 from stream_anon.formats.tables.csv_files import CsvReader
 from stream_anon.formats.writing.passing import PassedTexts
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import Family, ShownAs, label_of
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import family_keys, sensitive_keys
 from tests.conformance.formats import FORMATS
 from tests.conformance.test_codecs import release_of

@@ -18,12 +18,13 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer, dealt
-from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Identifier, PublishedForm, ScalarType, Sensitive
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.criteria import Criteria, Spread
 from tests.support.lying import Liar, Lie, sealed

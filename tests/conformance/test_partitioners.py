@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.legality import within_share
 from stream_anon.clustering.partitioning import TOO_HIGH, UNPLACED
+from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.policy import EngineChoice
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.settings.model import EngineSettings
 from tests.conformance.engines import LIMITS, ORACLES, PARTITIONERS, feed

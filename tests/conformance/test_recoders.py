@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Unknown
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders import recoder as protocol
 from stream_anon.recoding.recoders.datafly import DataFly

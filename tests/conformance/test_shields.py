@@ -12,18 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer
-from stream_anon.microdata.attributes import (
-    Identifier,
-    PublishedForm,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, PublishedForm, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import PARTITIONERS, feed

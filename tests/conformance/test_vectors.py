@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from stream_anon.clustering.k_forest.trees import most_rows
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, level_model
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import PARTITIONERS, UNLIMITED

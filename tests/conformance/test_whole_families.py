@@ -9,11 +9,13 @@ import pytest
 
 from stream_anon.engine.closing import Closer, dealt
 from stream_anon.engine.warming import warm_up
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Sensitive
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.microdata.policy import FULL_DOMAIN, EngineChoice, Policy
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from tests.attacks.town import ENGINES, ILLNESSES, LEVELS, Service, classes_of, town_policy, townspeople
 from tests.support.lying import Liar, sealed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stream_anon.microdata.policy import LEAST_AUTO
+from stream_anon.microdata.choices.window_limits import LEAST_AUTO
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.helm import CHART, VALUE_SETS, attempt, environment, helm, of_kind, render, value_set

@@ -9,9 +9,10 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from stream_anon.microdata.attributes import Attribute, Identifier, Missing, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Attribute, Identifier, Missing, Unknown
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.fuzz.mutations import mutated
 from tests.support import hostile
 from tests.unit.formats.envelopes.test_envelopes import EVENTS, SPOILT

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.writing.passing import Spans
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import CodedRecord, Misfit
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.ports import Codec
 from tests.conformance.test_codecs import release_of
 from tests.fuzz.cases import Fault, Kind, Limits

@@ -12,18 +12,12 @@ from tempfile import TemporaryDirectory
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.formats.registry.framing import Framing
-from stream_anon.microdata.attributes import (
-    Identifier,
-    Insensitive,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.ports import Codec
 from tests.support.hostile import flat, grid
 

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
+from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.policy import EngineChoice
 from tests.support.adult import (
     QUASI_IDENTIFIERS,
     SENSITIVE,

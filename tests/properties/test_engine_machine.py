@@ -28,7 +28,8 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.choices.window_limits import Shortfall
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.costs.cost import cost_model
 from tests.support.batches import batch_of, both, small_policy

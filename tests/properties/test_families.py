@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
 from stream_anon.microdata.domains.families import Family, ShownAs
-from stream_anon.microdata.policy import FULL_DOMAIN, EngineChoice, Policy
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.attacks.town import ENGINES, HOMES, Service, classes_of, town_policy
 
 FAMILIES: tuple[Family, ...] = (("flu", "cold", "asthma"), ("gout", "pox", "mumps", None))

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from stream_anon.audit.spreads import Shown
-from stream_anon.microdata.attributes import QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import ScalarType, Sensitive
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import recount
 from tests.attacks.town import Service, classes_of, town_policy, townspeople

@@ -14,18 +14,14 @@ from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.microdata.attributes import (
-    Identifier,
-    PublishedForm,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, PublishedForm, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.domains.categories import CategoricalDomain
-from stream_anon.microdata.policy import FULL_DOMAIN, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from tests.support.effort import examples
 from tests.support.tables import Table, diversity_of, is_legal, tables

@@ -16,7 +16,8 @@ from stream_anon.engine.part_losses import PartLosses, loss_of
 from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
+from stream_anon.microdata.policy import Policy
 from stream_anon.windowing.target_size import TargetSize
 from tests.support.data import DATA, shared_data
 

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.library import Anonymizer
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from tests.support.effort import examples

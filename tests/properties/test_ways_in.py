@@ -28,20 +28,13 @@ from stream_anon.formats.tables.arrow.frames import batches_of
 from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.formats.tables.csv_files import CsvReader
 from stream_anon.formats.tables.json_lines import JsonLinesReader
-from stream_anon.microdata.attributes import (
-    Identifier,
-    Missing,
-    PublishedForm,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, Missing, PublishedForm, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.families import label_of
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import sensitive_keys
 from tests.conformance.domains import SPECIMENS
 

@@ -12,13 +12,16 @@ import numpy as np
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.formats.tables.small_texts import read_table
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Sensitive
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 from tests.support.data import shared_data
 from tests.support.object_coder import ObjectCoder

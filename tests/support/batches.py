@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from stream_anon.microdata.attributes import Attribute, Identifier, PublishedForm, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, PublishedForm, Sensitive
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 ILL = Hierarchy.from_tree({"heart": ["infarct", "angina"], "lung": ["flu", "cold", "asthma"], "none": None})
 

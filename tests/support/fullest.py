@@ -22,9 +22,10 @@ from stream_anon.measures.uniqueness import Uniqueness
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.output.statement import Statement
-from stream_anon.microdata.policy import MOST_RECORDS, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import Wanted

@@ -11,12 +11,13 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Unknown
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.attribute_levels import AttributeLevels, levels_of
 from stream_anon.recoding.lattice.lattice import Lattice
 from stream_anon.recoding.lattice.rows import Rows

@@ -14,7 +14,6 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     PublishedForm,
-    QuasiIdentifier,
     ScalarType,
     Sensitive,
 )
@@ -26,6 +25,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import SUPPRESSED, Classes, InputRange, Release, Suppression
 from stream_anon.privacy.certificate import Certificate, join_parts, read_part
 from stream_anon.privacy.certifying import CertificateFrame

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import PassThrough, PublishedForm, ScalarType
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 def typed_value(attribute: QuasiIdentifier, natural: Any) -> Any:

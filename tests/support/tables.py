@@ -13,7 +13,6 @@ from math import ceil, inf, log
 import numpy as np
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.automatic import balanced
@@ -23,6 +22,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria, Spread

@@ -15,8 +15,6 @@ LARGER = {
     "ports/log_lines.py": "the table of all log lines",
     "audit/audit.py": "one class: a release is audited in one pass",
     "engine/window.py": "one class: the open window and what is admitted to it",
-    "microdata/attributes.py": "a kind of attribute each, and all of them short",
-    "microdata/policy.py": "the policy and its parts",
     "privacy/criteria.py": "what decides about publication stands in one file",
     "service/status/status_board.py": "one class: the state that one page shows",
 }

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason, Rejects
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.diversity import Diversity
@@ -25,6 +25,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Suppression
 from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.privacy.certificate import AchievedSpread, AskedSpread, Certificate

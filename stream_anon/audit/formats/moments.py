@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.typed import ENDS
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 Path = tuple[str, ...]
 Zones = Mapping[Path, ZoneInfo]

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Attribute, PassThrough, ScalarType
 from stream_anon.microdata.domains.code_reading import ByLabel, ByNumber
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _NUMBER = re.compile("-?(?:0|[1-9][0-9]{0,14})([.][0-9]{1,15})?")
 

@@ -19,8 +19,8 @@ from stream_anon.clustering.near_classes import near_classes
 from stream_anon.clustering.shield_groups import WIDTH
 from stream_anon.engine.chosen_classes import chosen, renumbered
 from stream_anon.engine.uniting.unions import Raised, cells_of, published_alike, tuples_of_pairs
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.gate import people_of
 from stream_anon.privacy.generalization import Generalizer, alike

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.chosen_classes import chosen
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import SUPPRESSED
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike
 

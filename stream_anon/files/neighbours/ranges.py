@@ -33,8 +33,9 @@ from stream_anon.files.neighbours.table_on_disk import TableOnDisk
 from stream_anon.files.neighbours.united import UnitedClasses, Untaken
 from stream_anon.formats.tables.new_files import private_file
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.choices.engine_choice import LearnedOrder
 from stream_anon.microdata.keys import PROCESS_KEY
-from stream_anon.microdata.policy import LearnedOrder, Policy
+from stream_anon.microdata.policy import Policy
 
 LEAST = 20  # times k individuals of the sample are in each range, so that what is left over at its ends is little
 

@@ -25,8 +25,9 @@ from stream_anon.formats.tables.format_names import STANDARD
 from stream_anon.formats.tables.new_files import NewFile, keep
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
 from stream_anon.microdata.keys import keyed_by
-from stream_anon.microdata.policy import MOST_RECORDS, Policy
+from stream_anon.microdata.policy import Policy
 
 
 class SeriesAnonymization(Anonymization):

@@ -12,10 +12,11 @@ from stream_anon.formats.avro.passing import NULL, VALUE, avro_list, avro_passin
 from stream_anon.formats.writing.binary import BinaryEncoder
 from stream_anon.formats.writing.encoding import OfRecord, Part, of_class
 from stream_anon.formats.writing.varints import zigzag
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.typed import IntervalForm
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.schemas.avro import avro_schema
 from stream_anon.microdata.schemas.output_fields import Field, fields_of
 

@@ -8,10 +8,11 @@ import msgspec
 
 from stream_anon.formats.writing.encoding import NOTHING, Fixed, OfRecord, Part, Passing, ReleaseEncoder, of_class
 from stream_anon.formats.writing.passing import PassedTexts
-from stream_anon.microdata.attributes import MOST_ITEMS, PassThrough, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import MOST_ITEMS, PassThrough, ScalarType
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _DECIMAL_BYTES = 2  # `.0` behind a whole number
 

@@ -19,9 +19,10 @@ from stream_anon.formats.protobuf.passing import (
 from stream_anon.formats.writing.binary import BinaryEncoder
 from stream_anon.formats.writing.encoding import OfRecord, Shared, Together, of_class
 from stream_anon.formats.writing.varints import MOST_VARINT, varint
-from stream_anon.microdata.attributes import PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from stream_anon.microdata.schemas.protobuf import field_number, protobuf_schema
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Attribute, PassThrough, ScalarType
 from stream_anon.microdata.coding import UNREADABLE, scalar_of
 from stream_anon.microdata.domains.code_reading import ByLabel, ByMoment, ByNumber
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 def parse(attribute: Attribute, cell: str, nulls: frozenset[str] = frozenset()) -> object:

@@ -18,12 +18,13 @@ from stream_anon.formats.tables.format_names import DELIMITERS, TAB, Format
 from stream_anon.formats.tables.opening import ESCAPED, TextLines, not_utf8
 from stream_anon.formats.tables.passed_columns import columns_of
 from stream_anon.formats.tables.table_columns import FITS, Column, ColumnCoder, KeyColumn
-from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, Identifier
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.coding import meant
 from stream_anon.microdata.domains.domain import Published
 from stream_anon.microdata.keys import text_keys
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 
 

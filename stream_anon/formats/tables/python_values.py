@@ -10,8 +10,9 @@ from uuid import UUID
 
 import numpy as np
 
-from stream_anon.microdata.attributes import Attribute, PassThrough, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, PassThrough
 from stream_anon.microdata.coding import UNREADABLE
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _PLAIN = (str, int, bool, type(None))
 _MOST_WHOLE = 4300  # digits: Python neither reads nor writes longer ones

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from stream_anon.formats.writing.passing import PassedTexts, Spans
 from stream_anon.formats.writing.record_writing import write_records
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes, Release, made_up_release
 from stream_anon.microdata.texts import Texts
 

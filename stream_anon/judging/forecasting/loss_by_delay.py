@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stream_anon.microdata.policy import WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.windowing.loss_law import LossLaw, WindowLoss
 
 _STEP = 0.05  # where nobody names a loss, one of these above the stream's own is told

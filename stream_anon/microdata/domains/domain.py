@@ -142,6 +142,13 @@ class Domain(Protocol):
         """Return the bounds of the lowest node that covers `low` to `high`."""
         ...
 
+    def above(self, low: int, high: int) -> tuple[int, int]:
+        """Return the bounds of the least node around a node; those of the root are its own."""
+        wider = [self.node(low - 1, high)] if low > 0 else []
+        if high + 1 < self.size:
+            wider.append(self.node(low, high + 1))
+        return min(wider, key=lambda bounds: bounds[1] - bounds[0], default=(low, high))
+
     def level(self, low: int, high: int) -> int:
         """Return the level of the lowest node that covers `low` to `high`; 0 for one value."""
         ...
@@ -154,10 +161,7 @@ class Domain(Protocol):
         """
         low = high = code
         while True:
-            wider = [self.node(low - 1, high)] if low > 0 else []
-            if high + 1 < self.size:
-                wider.append(self.node(low, high + 1))
-            above = min(wider, key=lambda bounds: bounds[1] - bounds[0], default=(low, high))
+            above = self.above(low, high)
             if above == (low, high) or self.level(*above) > level:
                 return low, high
             low, high = above

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, PublishedForm, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Attribute, PublishedForm, ScalarType
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, IntervalForm, TypedForm, typed_form
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _JOINT = "_"
 

@@ -21,9 +21,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.domain import Interval, Published
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 ENDS = ("min", "max")
 _ERRORS = (LookupError, TypeError, ValueError, OverflowError, RecursionError)

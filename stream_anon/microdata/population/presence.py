@@ -15,6 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.errors import SettingsError
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationCounts:
@@ -57,6 +59,10 @@ class PresenceBound:
     most: float
     counted: str
     people: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.most < 1:
+            raise SettingsError("privacy.presence.most", "must be above 0 and below 1")
 
     def holds(self, individuals: NDArray[np.int64], people: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether so many individuals may be published as some of so many people, without rounding; bool[c].

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from stream_anon.microdata.attributes import (
-    MOST_ITEMS,
-    Missing,
-    PassThrough,
-    PublishedForm,
-    QuasiIdentifier,
-    Sensitive,
-)
+from stream_anon.microdata.attributes import MOST_ITEMS, Missing, PassThrough, PublishedForm, Sensitive
 from stream_anon.microdata.domains.domain import Form, Schema
 from stream_anon.microdata.domains.families import missing_last
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.typed import ENDS, IntervalForm
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _GENERALIZED = "quasi-identifier, generalized"
 _MEANING = {"min": "the least value, null for missing", "max": "the greatest value, null for missing"}

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, Missing, PassThrough, PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, Missing, PassThrough, PublishedForm
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, IntervalForm
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

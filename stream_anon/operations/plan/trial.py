@@ -14,8 +14,9 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.microdata.batch import CodedBatch
+from stream_anon.microdata.choices.engine_choice import MOST_K_FOREST
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.policy import MOST_K_FOREST, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.operations.plan.arrivals import Arrivals
 from stream_anon.windowing.loss_law import WindowLoss

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PassThrough, PublishedForm
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True)

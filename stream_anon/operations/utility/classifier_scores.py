@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.errors import InputError
 from stream_anon.measures.boxes import Boxes
 from stream_anon.measures.grouping import dense, firsts
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.operations.utility.classifiers import Effort, fit
 from stream_anon.operations.utility.features import FeatureSpace, exact

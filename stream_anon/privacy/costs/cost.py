@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_inlined, bare_kernel, constant, kernel
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.walk import (
     FIRSTS,
@@ -28,6 +28,7 @@ from stream_anon.microdata.domains.walk import (
     WIDTHS,
     Walk,
 )
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.model import CostModel
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, RANGES, TABLE
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.model import CostModel
 
 

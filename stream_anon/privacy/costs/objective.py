@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
-from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.policy import Loss
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.choices.engine_choice import Loss
+from stream_anon.microdata.choices.label_counts import LabelCounts
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, level_model
 from stream_anon.privacy.costs.model import CostModel
 

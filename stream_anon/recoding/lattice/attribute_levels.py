@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.measures.grouping import dense, grouped, people
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import MISSING_KEY
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.attribute_levels import AttributeLevels, by_name, levels_of
 from stream_anon.recoding.lattice.rows import Rows
 

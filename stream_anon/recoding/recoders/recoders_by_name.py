@@ -10,7 +10,7 @@ import msgspec
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.method import METHODS, MethodChoice
+from stream_anon.microdata.choices.method_choice import METHODS, MethodChoice
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels
 from stream_anon.recoding.recoders.iab import Iab

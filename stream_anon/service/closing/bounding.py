@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.policy import LEAST_AUTO, Policy
+from stream_anon.microdata.choices.window_limits import LEAST_AUTO
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.events import Durations, Listener, WindowsBounded
 from stream_anon.windowing.bounds import LEAST_MEMORY, LearnedBound, WindowBound

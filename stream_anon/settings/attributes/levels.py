@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 def on_levels(attributes: tuple[Attribute, ...], levels: Mapping[str, int]) -> tuple[Attribute, ...]:

@@ -14,10 +14,11 @@ import numpy as np
 from stream_anon.errors import InputError, SettingsError, Unfit
 from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.small_texts import read_numbered_table
-from stream_anon.microdata.attributes import Attribute, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.population.presence import PopulationCounts
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 KEY = "privacy.presence.population"
 COUNT = "count"

@@ -15,10 +15,11 @@ from scipy.optimize import linprog  # type: ignore[import-untyped]
 from stream_anon.attacks.knowledge import AttackScene, HeldRelease, Known
 from stream_anon.attacks.refinement import certain_codes, refine
 from stream_anon.measures.boxes import Boxes, Members
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy, Tree
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.attacks.downcoding import children
 
 TREE: Tree = {"north": {"hill": ["h1", "h2"], "lake": ["l1", "l2", "l3"]}, "south": ["s1"]}

@@ -10,18 +10,12 @@ import pytest
 from stream_anon.audit import released_records as records_module
 from stream_anon.audit.released_records import Problem, ReleasedRecordReader, ValueBook
 from stream_anon.audit.verdict import Kind
-from stream_anon.microdata.attributes import (
-    Attribute,
-    Identifier,
-    Insensitive,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-)
+from stream_anon.microdata.attributes import Attribute, Identifier, Insensitive, ScalarType, Sensitive
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.support.releases import ward_policy
 
 FLAT = CategoricalDomain(Hierarchy.flat(["a", "b"]))

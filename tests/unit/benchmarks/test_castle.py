@@ -6,8 +6,8 @@ import pytest
 from benchmarks.baselines.bound import lower_bounds
 from benchmarks.baselines.castle import Castle
 from benchmarks.windows import class_sizes
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import DOMAINS

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from benchmarks.invariance import error_of, tables_of
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 LETTERS = ["a", "b", "c", "d"]
 ATTRIBUTES = tuple(QuasiIdentifier(name, CategoricalDomain(Hierarchy.flat(LETTERS))) for name in ("x", "y", "own"))

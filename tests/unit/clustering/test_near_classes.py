@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.near_classes import near_classes
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from tests.support.tables import DOMAINS
 

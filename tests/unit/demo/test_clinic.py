@@ -8,10 +8,10 @@ import pytest
 
 from stream_anon.demo.clinic import visits
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.settings.policy_file import load_policy
 from tests.support.data import ROOT
 

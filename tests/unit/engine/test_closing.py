@@ -12,13 +12,15 @@ import pytest
 from stream_anon.engine import closing
 from stream_anon.engine.closing import Closer, missing_by_name
 from stream_anon.engine.window import SealedWindow
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import PublishedForm, ScalarType, Sensitive
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns, Sets
 from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.generalization import GeneralizedClasses
 from tests.support.lying import Liar, Told, sealed

@@ -14,8 +14,9 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
+from stream_anon.microdata.choices.window_limits import Shortfall
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.policy import Policy, Shortfall
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange, Release, Suppression
 from stream_anon.privacy.criteria import Criteria
 from tests.support.batches import batch_of, both, small_policy

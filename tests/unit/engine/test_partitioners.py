@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.cell_partitioner import CellPartitioner
 from stream_anon.engine.partitioners import partitioners
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.policy import FULL_DOMAIN, Policy
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.settings.model import EngineSettings

@@ -17,14 +17,16 @@ from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, p
 from stream_anon.engine import raising
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.raising import Raiser
-from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive, Unknown
+from stream_anon.microdata.attributes import Identifier, PublishedForm, Sensitive, Unknown
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.costs.model import CostModel

@@ -12,15 +12,17 @@ from stream_anon.engine import recoding_closer
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.recoding_closer import RecodingCloser, WholeTable
 from stream_anon.errors import Refused, SettingsError
-from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.choices.method_choice import METHODS, MethodChoice
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
-from stream_anon.microdata.method import METHODS, MethodChoice
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table

@@ -13,10 +13,12 @@ from stream_anon.engine.closing import Closer
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.warming import warm_up
 from stream_anon.formats.writing.passing import PassedTexts
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.keys import span_keys
-from stream_anon.microdata.policy import EngineChoice, Policy
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.population.presence_check import count_covered
 from tests.support.batches import small_policy

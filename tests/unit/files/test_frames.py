@@ -27,7 +27,7 @@ from stream_anon import Anonymizer, Policy, anonymize_frame, extras
 from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.files.job import FileJob
 from stream_anon.files.neighbours import large_table
-from stream_anon.microdata.policy import EngineChoice
+from stream_anon.microdata.choices.engine_choice import EngineChoice
 from tests.support.adult import adult_policy
 from tests.support.data import ROOT, shared_data
 from tests.support.effort import examples

@@ -22,11 +22,12 @@ from stream_anon.errors import SettingsError
 from stream_anon.files.incoming import Incoming
 from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.hosts.release_folder import ReleaseFolder
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 FORMATS = [
     "%Y-%m-%d", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M %z", "iso8601", "epoch-d", "epoch-s", "epoch-ms", "epoch-us",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stream_anon.judging.one_table import whole
-from stream_anon.microdata.policy import MOST_RECORDS
+from stream_anon.microdata.choices.window_limits import MOST_RECORDS
 from stream_anon.privacy.promises import terms_of
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_policy

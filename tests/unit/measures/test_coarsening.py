@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from stream_anon.measures.coarsening import Coarsened, least_levels
 from stream_anon.measures.leakage import Population
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import PublishedForm, Unknown
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 TREE = {"x": {"xa": ["a", "b"], "c": {}}, "y": ["d", "e"]}
 SETS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(range(3), size))

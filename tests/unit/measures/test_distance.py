@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stream_anon.measures.distance import absolute_distance, every_level, prec, published_levels, relative_distance
-from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Unknown
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.attribute_levels import levels_of
 from tests.support.recodings import PREFIX
 

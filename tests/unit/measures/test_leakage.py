@@ -11,10 +11,11 @@ import pytest
 
 from stream_anon.measures.boxes import Boxes, boxes_of
 from stream_anon.measures.leakage import Population, exposure, leakage, leakage_after
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.unit.measures.tables import covers, random_release, random_table
 
 SETS = [*chain.from_iterable(combinations(range(3), size) for size in range(4))]

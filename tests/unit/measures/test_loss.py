@@ -16,9 +16,9 @@ from stream_anon.measures.loss import (
     discernibility,
 )
 from stream_anon.measures.risk import marketer, prosecutor
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.unit.measures.tables import as_anonypyx, covers, frame_of_rows, random_release, random_table
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason
 from stream_anon.microdata.coding import (
     UNREADABLE,
@@ -18,6 +18,7 @@ from stream_anon.microdata.coding import (
 )
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import sensitive_keys
 from tests.support.object_coder import ObjectCoder
 

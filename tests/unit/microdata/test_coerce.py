@@ -9,8 +9,8 @@ import pytest
 
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.formats.tables.csv_cells import parse
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.coding import code_value
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy

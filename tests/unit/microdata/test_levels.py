@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Missing, PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Missing, PublishedForm, Unknown
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.full_domain import FullDomain
 from tests.support.tables import DOMAINS
 

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Insensitive, Sensitive
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import EVERY_RECORD, Policy, WindowLimits
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 SEX = QuasiIdentifier("sex", CategoricalDomain(Hierarchy.flat(["f", "m"])))
 NAME, ILL, NOTE = Identifier("name"), Sensitive("ill"), Insensitive("note")

@@ -16,12 +16,13 @@ from msgspec import UNSET
 
 from stream_anon.formats.tables.passed_columns import PassedColumns
 from stream_anon.formats.writing.passing import PassedTexts
-from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType, Sensitive
+from stream_anon.microdata.attributes import Insensitive, ScalarType, Sensitive
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, release_without_window
 from stream_anon.privacy import content_digests
 from stream_anon.privacy.content_digests import class_digests

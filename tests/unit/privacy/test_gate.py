@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.columns import NO_VALUE, Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.criteria import Criteria, Spread
 from stream_anon.privacy.gate import largest_matching, recount, violating_classes
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, generalize

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Unknown
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.generalization import Generalizer
 from stream_anon.privacy.level_limits import LevelLimits
 from stream_anon.privacy.published_nodes import publish_nodes

@@ -7,11 +7,11 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.generalization import Generalizer, generalize
 from tests.support.data import ROOT

@@ -18,12 +18,13 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Insensitive,
     Missing,
-    QuasiIdentifier,
     ScalarType,
     Sensitive,
     Unknown,
 )
 from stream_anon.microdata.bounds import Shield
+from stream_anon.microdata.choices.engine_choice import EngineChoice
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -31,8 +32,10 @@ from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.statement import Statement
-from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Policy, WindowLimits
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import PART_BYTES
 from stream_anon.privacy.policy_document import (
     NO_PROMISE,

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer
 from stream_anon.privacy.published_nodes import publish_nodes
 

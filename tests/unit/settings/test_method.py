@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from stream_anon.microdata.method import METHODS
+from stream_anon.microdata.choices.method_choice import METHODS
 from stream_anon.settings.method import MethodSettings
 
 

@@ -17,12 +17,13 @@ from stream_anon.microdata.attributes import (
     Insensitive,
     Missing,
     PublishedForm,
-    QuasiIdentifier,
     ScalarType,
     Sensitive,
     Unknown,
 )
 from stream_anon.microdata.bounds import RecordBound, Shield
+from stream_anon.microdata.choices.engine_choice import Loss
+from stream_anon.microdata.choices.window_limits import Shortfall
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -30,7 +31,8 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import AboveMost, Loss, Policy, Shortfall
+from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
@@ -865,7 +867,7 @@ WITHOUT_K: dict[str, Any] = {"k": "none", "shields": [{"attributes": ["age"], "k
 def test_only_the_word_none_asks_for_no_k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = load_policy(write_policy(tmp_path, privacy=WITHOUT_K, method={"name": "iab"}))
     assert (policy.k, policy.max_share, policy.crowd) == (None, 1.0, 8)
-    assert policy.unprotected == ("home.city",)
+    assert policy.without_k.endswith("and nothing protects home.city, in no shield")
     path = write_policy(tmp_path, privacy=WITHOUT_K)
     for wrong in (None, "", "None", "NONE", "no", 0, 1, False, [], "null"):
         with pytest.raises(SettingsError) as error:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stream_anon.microdata.policy import WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.windowing.bounds import WindowBound
 from stream_anon.windowing.limits import LEAST_REJECTS, WindowTimer, is_mature, takes_more
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.microdata.policy import WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.windowing.loss_law import WindowLoss
 from stream_anon.windowing.target_size import TargetSize
 

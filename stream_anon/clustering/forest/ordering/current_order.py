@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import KeyTable, key_table
 from stream_anon.clustering.forest.ordering.order_search import THOROUGH, WindowSample, learn_order
-from stream_anon.microdata.attributes import QuasiIdentifier
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.model import CostModel
 
 _LEAST_CLASSES = 8  # a window of fewer possible classes teaches little

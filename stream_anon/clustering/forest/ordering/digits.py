@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import Domain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _MOST_LISTED = 4096  # codes whose digits are looked up; those of more are computed, or they would fill the memory
 

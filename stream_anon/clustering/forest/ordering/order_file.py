@@ -12,8 +12,8 @@ from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.clustering.forest.ordering.order_search import THOROUGH, WindowSample, learn_order, top_down
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import QuasiIdentifier
-from stream_anon.microdata.policy import LearnedOrder
+from stream_anon.microdata.choices.engine_choice import LearnedOrder
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.model import CostModel
 
 

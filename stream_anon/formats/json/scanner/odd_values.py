@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from stream_anon.errors import Unfit
 from stream_anon.formats.json.scanner.forms import ABSENT, NULL, ODD, STRING
 from stream_anon.formats.json.scanner.letters import QUOTE
-from stream_anon.microdata.attributes import Passing, PassThrough, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Passing, PassThrough, ScalarType
 from stream_anon.microdata.batch import MISSING_KEY, ItemKeys
 from stream_anon.microdata.coding import code_value, individual_text, meant, passed_value
 from stream_anon.microdata.ids import Normalization, normalized
 from stream_anon.microdata.keys import PADDING, padded_words, text_keys
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import criterion_keys
 
 _T = TypeVar("_T")

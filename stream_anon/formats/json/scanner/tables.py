@@ -14,7 +14,6 @@ from stream_anon.microdata.attributes import (
     Identifier,
     Missing,
     PassThrough,
-    QuasiIdentifier,
     ScalarType,
     Sensitive,
     Unknown,
@@ -29,6 +28,7 @@ from stream_anon.microdata.domains.code_reading import (
     OneByOne,
 )
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 MOST_PARENTS = 24  # objects within objects; with `MOST_NESTED` more no record is too deep
 MOST_UNITS = 10**17  # a number in units of its last decimal stays exact in 64 bits

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stream_anon.formats.tables.table_columns import CodeColumn
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.calendar.clocks import Clocks
 from stream_anon.microdata.domains.calendar.moments import DAY_SECONDS
 from stream_anon.microdata.domains.calendar.offset_periods import MomentTable
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _MOST_UNITS = 10**15  # decimals of up to 15 digits are told apart by the floats nearest to them

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.passed_columns import columns_of
-from stream_anon.microdata.attributes import PassThrough, PublishedForm, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import PassThrough, PublishedForm, ScalarType
 from stream_anon.microdata.domains.domain import End, Published
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes, Release
 
 _PASSED = {

@@ -15,10 +15,11 @@ from stream_anon.formats.tables.arrow.arrow_columns import column_of, keys_of
 from stream_anon.formats.tables.arrow.codes import codes_of
 from stream_anon.formats.tables.python_values import plain
 from stream_anon.formats.tables.table_columns import CodeColumn, Column, ColumnCoder, KeyColumn
-from stream_anon.microdata.attributes import Attribute, Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Attribute, Identifier
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import find, meant
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 ROWS = 65_536
 """Rows a batch."""

@@ -15,7 +15,7 @@ from stream_anon.audit.certificates import judged_records, real_records
 from stream_anon.audit.judges import JudgedCertificate
 from stream_anon.audit.times import seconds_of
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.method import METHODS
+from stream_anon.microdata.choices.method_choice import METHODS
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.report.figures.policies_in_force import PoliciesInForce

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from stream_anon.audit.judges import JudgedCertificate
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
 
 MOST_POLICIES = 1_000  # more are those of a forger
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from stream_anon.microdata.attributes import PassThrough, PublishedForm, Sensitive
+from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.microdata.policy import FULL_DOMAIN, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
 from stream_anon.operations.report.limits.risks_of_people import risks_of_people

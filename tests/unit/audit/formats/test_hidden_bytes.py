@@ -15,10 +15,11 @@ from stream_anon.formats.avro.encoding import AvroEncoder
 from stream_anon.formats.codecs import described
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
-from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.conformance.test_codecs import release_of
 
 FRAME = b"\0\0\0\1\2"

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
 from stream_anon.errors import Refused, SettingsError
-from stream_anon.microdata.method import MethodChoice
+from stream_anon.microdata.choices.method_choice import MethodChoice
 from stream_anon.recoding.recoders.recoder import Alternative, Choice, Situation
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy

@@ -16,8 +16,8 @@ from stream_anon.clustering.k_forest.neighbours import (
     those_kept,
     with_more_room,
 )
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import interval_cost, level_model
 from tests.support.tables import Table, tables
 from tests.unit.clustering.k_forest.graphs import neighbours_of

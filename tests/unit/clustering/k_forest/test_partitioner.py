@@ -13,10 +13,10 @@ from stream_anon.clustering.k_forest.joining import join_cheapest
 from stream_anon.clustering.k_forest.partitioner import KForest
 from stream_anon.clustering.k_forest.trees import most_rows
 from stream_anon.clustering.rules import rules_of
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, level_model
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.uniting import presence
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Identifier
+from stream_anon.microdata.choices.method_choice import MethodChoice
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PopulationCounts
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from tests.attacks.town import ENGINES, Service, town_policy, townspeople
 from tests.support.effort import examples

@@ -21,9 +21,10 @@ from stream_anon.formats.avro.walking import STEPS_A_BYTE, write_texts
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.unwrapping import FITS, UnwrappingCodec
 from stream_anon.formats.writing.fractions import put_fractions
-from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.texts import Texts
 from tests.support import hostile
 from tests.support.avro_records import PlainReader, Unfit, bodies, in_json, named_types, read_json, schemas, zigzag

@@ -25,13 +25,14 @@ from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.writing.odd_values import odd_cells
 from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.formats.writing.varints import zigzag
-from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes
 from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from tests.conformance.test_codecs import fitting, release_of

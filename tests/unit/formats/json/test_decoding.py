@@ -9,15 +9,7 @@ import pytest
 
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.single_reading import too_deep
-from stream_anon.microdata.attributes import (
-    Identifier,
-    Insensitive,
-    Missing,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, Insensitive, Missing, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -25,6 +17,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 COLORS = CategoricalDomain(Hierarchy.flat(["red", "green", "blue"]))
 AGES = NumericDomain(Decimal(0), Decimal(120), Decimal(1), 0)

@@ -19,7 +19,6 @@ from stream_anon.microdata.attributes import (
     Insensitive,
     Missing,
     PublishedForm,
-    QuasiIdentifier,
     ScalarType,
     Sensitive,
     Unknown,
@@ -31,6 +30,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from tests.support.hostile import broad_policy

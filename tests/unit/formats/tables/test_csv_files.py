@@ -18,14 +18,7 @@ from stream_anon.errors import InputError
 from stream_anon.formats.tables import csv_rows
 from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.csv_files import CsvReader, CsvWriter
-from stream_anon.microdata.attributes import (
-    Identifier,
-    Insensitive,
-    QuasiIdentifier,
-    ScalarType,
-    Sensitive,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder
 from stream_anon.microdata.diversity import Diversity
@@ -34,7 +27,9 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes, Release
 from tests.support.effort import examples
 

@@ -16,10 +16,11 @@ from stream_anon.formats.tables.csv_files import CsvReader, CsvWriter
 from stream_anon.formats.tables.format_names import Format, format_of
 from stream_anon.formats.tables.json_lines import JsonLinesReader, JsonLinesWriter
 from stream_anon.formats.tables.new_files import NewFile
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 POLICY = Policy(
     (QuasiIdentifier("color", CategoricalDomain(Hierarchy.flat(["red", "green"]))),), k=2, individual=EVERY_RECORD

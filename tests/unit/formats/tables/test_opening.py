@@ -28,11 +28,13 @@ from stream_anon.formats.tables.new_files import NewFile, write_whole
 from stream_anon.formats.tables.opening import lines_of, open_records
 from stream_anon.formats.tables.record_files import open_reader, open_writer, size_of
 from stream_anon.formats.tables.undeclared_samples import read_sample
-from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.samples import sample_of_file
 
 POLICY = Policy(

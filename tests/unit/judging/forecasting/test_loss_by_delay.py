@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_anon.judging.forecasting.loss_by_delay import loss_by_delay
-from stream_anon.microdata.policy import WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.windowing.loss_law import WindowLoss
 
 SEEN = [WindowLoss(n, 3.53 * n**-0.35) for n in (1_000, 5_000, 20_000)]

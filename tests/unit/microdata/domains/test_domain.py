@@ -5,11 +5,11 @@ import string
 import pytest
 
 from stream_anon.errors import Unfit
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 ZIP = PrefixDomain(5, "0123456789", 5)
 PLACES = CategoricalDomain(

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, ScalarType
+from stream_anon.microdata.attributes import PublishedForm, ScalarType
 from stream_anon.microdata.domains.ordered import OrderedDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run

@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 
 from stream_anon.demo.natural import natural_record
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import (
-    Identifier,
-    Insensitive,
-    Missing,
-    PublishedForm,
-    QuasiIdentifier,
-    ScalarType,
-    Unknown,
-)
+from stream_anon.microdata.attributes import Identifier, Insensitive, Missing, PublishedForm, ScalarType, Unknown
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -33,6 +25,7 @@ from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import read_typed, typed_form
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.settings.policy_file import load_policy
 from tests.support import hostile
 from tests.support.data import ROOT

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import PublishedForm, Unknown
+from stream_anon.microdata.choices.method_choice import ANATOMY, IAB, MethodChoice
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.method import MethodChoice
-from stream_anon.microdata.policy import ANATOMY, EVERY_RECORD, IAB, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import AskedPresence, PresenceBound
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.attacks.town import town_policy
 from tests.support.populations import DIGEST, bounded, population
 

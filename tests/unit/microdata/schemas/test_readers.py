@@ -26,10 +26,11 @@ from typer.testing import CliRunner
 
 from stream_anon.cli.main import app
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Insensitive, QuasiIdentifier
+from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.schemas.avro import avro_schema
 from stream_anon.microdata.schemas.data_contract import data_contract
 from stream_anon.microdata.schemas.output_fields import Field, fields_of

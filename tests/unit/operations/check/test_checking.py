@@ -17,10 +17,11 @@ from stream_anon.judging.findings import Finding, Severity, policy_findings
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, Study, study
 from stream_anon.measures.window_leakage.before import least_told
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.ids import Normalization
-from stream_anon.microdata.policy import EVERY_RECORD, Policy, Shortfall
+from stream_anon.microdata.choices.window_limits import Shortfall
+from stream_anon.microdata.ids import EVERY_RECORD, Normalization
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.check import checking
 from stream_anon.operations.starting import conditions
 from stream_anon.operations.starting.attribute_facts import attribute_facts

@@ -17,7 +17,7 @@ from stream_anon.cli.main import app
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables import undeclared_samples
 from stream_anon.formats.tables.undeclared_samples import NESTED, SampledField
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier, Sensitive
+from stream_anon.microdata.attributes import Identifier, Sensitive
 from stream_anon.microdata.domains.addresses import AddressDomain
 from stream_anon.microdata.domains.calendar.moments import PER_SECOND
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -25,7 +25,9 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
-from stream_anon.microdata.policy import EVERY_RECORD, Policy
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.propose.propose import propose
 from stream_anon.operations.propose.roles import FieldKind, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People, Reading, read

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from stream_anon.measures.boxes import Boxes, boxes_of
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.utility.features import MOST_NODES, FeatureSpace, exact
 
 AGE = QuasiIdentifier("age", NumericDomain(Decimal(0), Decimal(100), Decimal(1), 0, (Decimal(10),)))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.measures.distance import every_level, published_levels
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.categories import CategoricalDomain
@@ -22,6 +22,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.domains.walk import FIRSTS, HALVING, LINEAR, PREFIX, RANGES, TABLE, WIDTHS
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs import cost as cost_module
 from stream_anon.privacy.costs.cost import cost_model, interval_cost, level_model, set_cost
 from stream_anon.privacy.costs.model import CostModel

@@ -14,8 +14,9 @@ from stream_anon.clustering.forest.cost_tables import reordered, tables_first
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.partitioners import partitioners
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import CodedBatch, Rejects
+from stream_anon.microdata.choices.engine_choice import EngineChoice, Loss
+from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -23,7 +24,9 @@ from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.walk import TABLE
-from stream_anon.microdata.policy import EVERY_RECORD, EngineChoice, Loss, Policy, WindowLimits
+from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs import cost, lowest_nodes
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.drawn_costs import DrawnCosts

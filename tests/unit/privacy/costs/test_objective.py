@@ -15,14 +15,15 @@ from stream_anon.clustering.forest.line.cut import cut_line
 from stream_anon.clustering.mondrian import mondrian_classes
 from stream_anon.clustering.rules import rules_of
 from stream_anon.measures.loss import discernibility
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
+from stream_anon.microdata.choices.engine_choice import Loss
+from stream_anon.microdata.choices.label_counts import LabelCounts
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.labels import LabelCounts
-from stream_anon.microdata.policy import Loss
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import interval_cost
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria

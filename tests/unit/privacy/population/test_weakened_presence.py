@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from stream_anon.microdata.policy import Policy, WindowLimits
+from stream_anon.microdata.choices.window_limits import WindowLimits
+from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.population.weakened_presence import weakened_presence

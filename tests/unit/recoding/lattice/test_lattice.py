@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.formats.tables.small_texts import read_table
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.attribute_levels import levels_of
 from stream_anon.recoding.lattice.group_table import TupleKeys
 from stream_anon.recoding.lattice.lattice import Lattice

@@ -15,11 +15,11 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.formats.tables.small_texts import read_table
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.fixed_levels import FixedLevels

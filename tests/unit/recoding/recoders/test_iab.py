@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Unknown
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders import recoder
 from stream_anon.recoding.recoders.best_first import best_first

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.recoding.recoders.mu_argus import MuArgus
 from stream_anon.recoding.recoders.recoder import Choice, Recoding, RecodingGoal, Situation
 from tests.support.recodings import RACE, ZIP, cells, table_of

@@ -14,8 +14,8 @@ from stream_anon.clustering.forest.arriving.keyed_rows import Keyed
 from stream_anon.clustering.forest.forest import Forest
 from stream_anon.clustering.forest.ordering.order import KeyTable
 from stream_anon.clustering.partitioning import Outlook
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import settled_book

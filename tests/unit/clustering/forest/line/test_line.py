@@ -20,10 +20,10 @@ from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import hilbert_keys, key_table, line_order
 from stream_anon.clustering.forest.ordering.order_search import WindowSample, block_loss
 from stream_anon.clustering.forest.refining.split import sort_places
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import Table, tables

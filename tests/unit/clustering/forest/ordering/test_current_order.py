@@ -11,9 +11,9 @@ from stream_anon.clustering.forest.ordering.current_order import Adoption, Order
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.clustering.forest.ordering.order_search import WindowSample, learn_order
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model
 
 ATTRIBUTES = tuple(

@@ -18,8 +18,8 @@ from stream_anon.clustering.forest.refining.refine import (
 )
 from stream_anon.clustering.forest.refining.resplit import resplit_pass
 from stream_anon.clustering.rules import rules_of, sizes_alone
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.costs.model import CostModel
 from tests.support.tables import Table, is_legal, tables

@@ -16,9 +16,10 @@ from stream_anon.clustering.forest.line.cut_sets import cut, cut_line_of_sets
 from stream_anon.clustering.forest.refining.refine_sets import refine_sets, resplit_sets
 from stream_anon.clustering.forest.refining.swap import swap_pass, swap_sets
 from stream_anon.clustering.rules import Rules, rules_of
-from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
+from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.criteria import Criteria

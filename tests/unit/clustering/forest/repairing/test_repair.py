@@ -34,9 +34,9 @@ from stream_anon.clustering.forest.repairing.places import forget, look_around
 from stream_anon.clustering.forest.repairing.repair import merge_along, repaired
 from stream_anon.clustering.legality import deficit
 from stream_anon.clustering.rules import Rules, rules_of
-from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from stream_anon.privacy.criteria import Criteria
 from tests.conformance.engines import settled_book

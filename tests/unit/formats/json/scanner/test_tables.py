@@ -8,10 +8,11 @@ import pytest
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.tables import MOST_PARENTS, TABLE, ScanTables, scan_tables, spread
 from stream_anon.formats.json.single_reading import MOST_LEVELS
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 
 def policy_of(*labels: str, name: str = "place") -> Policy:

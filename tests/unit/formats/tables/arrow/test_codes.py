@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.formats.tables.arrow.codes import codes_of
 from stream_anon.formats.tables.table_columns import FITS
-from stream_anon.microdata.attributes import Missing, QuasiIdentifier, Unknown
+from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import code_value
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.conformance.domains import SPECIMENS
 
 DECIMALS = st.decimals(-1_000_000, 1_000_000, places=3) | st.decimals(-(10**9), 10**9, places=0)

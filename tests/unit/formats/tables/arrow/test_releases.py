@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from stream_anon.formats.tables.arrow.releases import ReleaseTables
-from stream_anon.microdata.attributes import Identifier, QuasiIdentifier
+from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Classes, release_without_window
 
 DOMAINS: dict[str, Domain] = {

@@ -9,6 +9,9 @@ from types import MappingProxyType
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.bounds import RecordBound
 
+ANATOMY = "anatomy"
+IAB = "iab"
+ONLY_IAB = f"none is for files and method: {IAB}: all others form classes of k individuals"
 _SEARCHING = frozenset({"max_suppressed"})
 NO_RECORD = RecordBound(records=0)
 
@@ -22,9 +25,9 @@ METHODS: Mapping[str, frozenset[str]] = MappingProxyType(
         "datafly": frozenset({"keep_suppressed"}),
         "mu-argus": frozenset({"identifying", "more", "most", "outliers", "choices", "complete"}),
         "tds": frozenset({"target"}),
-        "anatomy": frozenset({"target"}),
+        ANATOMY: frozenset({"target"}),
         "full-domain": frozenset({"levels"}),
-        "iab": frozenset({"requirements", "most_expanded"}),
+        IAB: frozenset({"requirements", "most_expanded"}),
     }
 )
 """The options of each method. A recoder has a field for each but `max_suppressed`, which all that search share."""
