@@ -26,8 +26,8 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.service.wiring.warming import warm_up
 from stream_anon.settings.loading import parse_settings
-from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.sections.engine_settings import EngineSettings
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "person": {"role": "identifier"},

@@ -15,7 +15,7 @@ from stream_anon.demo.made_up_events import partition_of
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Clock
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 INPUT_PARTITIONS = 4
 OUTPUT_PARTITIONS = 2

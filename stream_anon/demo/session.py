@@ -34,8 +34,8 @@ from stream_anon.ports import Clock
 from stream_anon.service.wiring.building import build_worker
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.warming import warm_up
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.model import Settings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 MOST_DELAY = 3.0  # seconds; a policy's own limit may be shorter, but nobody waits for a longer one here
 PAIRS = 5

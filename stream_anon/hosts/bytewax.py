@@ -36,7 +36,7 @@ from stream_anon.errors import Refused
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.policy import Policy
-from stream_anon.settings.certificates.signing import signing_key_in
+from stream_anon.settings.sections.certificate_settings import signing_key_in
 from stream_anon.windowing.limits import WindowTimer
 
 Record = Mapping[str, Any] | bytes

@@ -62,7 +62,7 @@ class Policy:
     Parameters
     ----------
     attributes
-        Every declared field, in the order in which published ones are written; see `output.members.shaped` for what
+        Every declared field, in the order in which published ones are written; see `output_members.shaped` for what
         the shape changes of them.
     k
         Least number of distinct individuals in a published class. None asks nothing of classes: shields alone

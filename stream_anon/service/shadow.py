@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stream_anon.errors import SettingsError
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 SUFFIX = ".shadow"
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stream_anon.settings.model import Settings
-from stream_anon.settings.section import Duration
+from stream_anon.settings.sections.section import Duration, models_in
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|m|h|d)?\s*$"}
@@ -47,15 +47,8 @@ def _models(model: type[BaseModel], seen: dict[str, type[BaseModel]]) -> Iterato
     seen[model.__name__] = model
     yield model.__name__, model
     for field in model.model_fields.values():
-        for inner in _held(field.annotation):
+        for inner in models_in(field.annotation):
             yield from _models(inner, seen)
-
-
-def _held(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in getattr(annotation, "__args__", ()):
-        yield from _held(argument)
 
 
 def _property(field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:

@@ -6,28 +6,27 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import (
-    BaseModel,
-    ValidationError,
-)
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-)
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 from pydantic_settings import SettingsError as VariableError
 
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.small_texts import read_text
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.model import ENVIRONMENT_PREFIX, Settings
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
+from stream_anon.settings.sections.section import models_in
 from stream_anon.settings.yaml_text import read_yaml
 
 _ONE_K = {"k", "max_risk"}
+_KEY_FILES = (
+    "engine.draws_key_file",
+    "privacy.returning.key_file",
+    "certificates.sign.key_file",
+    "output.digest_key_file",
+)
 _ONE_USE = (
     "each needs one of its own, since whoever has a key can replay windows (draws), look people up (counts of "
     "returns), sign certificates, or make digests"
@@ -93,30 +92,23 @@ def load_settings(path: Path, overrides: Mapping[str, Mapping[str, Any]] | None 
 
 def _with_places_of_keys(settings: Settings, path: Path) -> Settings:
     """Return the settings with whole paths of keys: who reads these later does not know where the settings lie."""
-    engine, digests, returning = settings.engine, settings.output.digest_key_file, settings.privacy.returning
-    sign = settings.certificates.sign
-    folder, changed = path.absolute().parent, dict[str, Section]()
-    named = dict[Path, str]()
-
-    def placed(key: str, file: str) -> str:
-        """Return the whole path of a key's file, which must be that of no other key."""
+    folder, named = path.absolute().parent, dict[Path, str]()
+    for key in _KEY_FILES:
+        *names, last = key.split(".")
+        sections: list[Any] = [settings]
+        for name in names:
+            sections.append(getattr(sections[-1], name, None))
+        file = getattr(sections[-1], last, None)
+        if file is None:
+            continue
         first = named.setdefault((folder / file).resolve(), key)
         if first != key:
             raise SettingsError(key, f"is the file of {first} too: {_ONE_USE}", str(path))
-        return str(folder / file)
-
-    if engine.draws_key_file is not None:
-        update = {"draws_key_file": placed("engine.draws_key_file", engine.draws_key_file)}
-        changed["engine"] = engine.model_copy(update=update)
-    if returning is not None and returning.key_file is not None:
-        update = {"key_file": placed("privacy.returning.key_file", returning.key_file)}
-        changed["privacy"] = settings.privacy.model_copy(update={"returning": returning.model_copy(update=update)})
-    if sign is not None:
-        update = {"key_file": placed("certificates.sign.key_file", sign.key_file)}
-        changed["certificates"] = settings.certificates.model_copy(update={"sign": sign.model_copy(update=update)})
-    if digests is not None:
-        placed("output.digest_key_file", digests)
-    return settings.model_copy(update=changed) if changed else settings
+        changed: Any = str(folder / file)
+        for section, name in zip(reversed(sections), [last, *reversed(names)], strict=True):
+            changed = section.model_copy(update={name: changed})
+        settings = changed
+    return settings
 
 
 def parse_settings(
@@ -208,18 +200,10 @@ def _allowed_keys(location: tuple[int | str, ...]) -> str:
         field = model.model_fields.get(str(part))
         if field is None:
             continue
-        model = next(_models(field.annotation), None)
+        model = next(models_in(field.annotation), None)
     if isinstance(model, type) and issubclass(model, BaseModel):
         return "; allowed: " + ", ".join(model.model_fields)
     return ""
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that an annotation names, in their order."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models(argument)
 
 
 def settings_of_run(config: Path, accepted: Sequence[Condition]) -> Settings:

@@ -12,9 +12,10 @@ from stream_anon.microdata.choices.window_limits import LEAST_AUTO
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.settings.attributes.attribute import DOMAIN_SETTINGS, AttributeSettings
-from stream_anon.settings.model import Settings, WindowSettings
-from stream_anon.settings.privacy import IndividualSettings
-from stream_anon.settings.section import Section
+from stream_anon.settings.model import Settings
+from stream_anon.settings.sections.privacy_settings import IndividualSettings
+from stream_anon.settings.sections.section import Section
+from stream_anon.settings.sections.window_settings import WindowSettings
 
 # The settings that are hashed at their defaults too, by section. Nothing joins them: digests would change.
 _ALWAYS: Mapping[str, frozenset[str]] = {

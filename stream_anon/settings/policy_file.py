@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +29,8 @@ from stream_anon.microdata.choices.window_limits import MOST_AUTO, Shortfall, Wi
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
-from stream_anon.microdata.domains.hierarchy import Hierarchy
+from stream_anon.microdata.domains.families import ShownAs
+from stream_anon.microdata.domains.hierarchy import Hierarchy, label_text
 from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.digest_key import DigestKey
@@ -40,14 +42,14 @@ from stream_anon.secret_files import read_key
 from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAIN_SETTINGS, AttributeSettings
 from stream_anon.settings.attributes.domains import BalancedSettings, DomainSettings, WordsSettings
 from stream_anon.settings.attributes.levels import on_levels
+from stream_anon.settings.counts_file import read_population
 from stream_anon.settings.label_sample import sample_labels
 from stream_anon.settings.learned_order import read_order
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import Settings, WindowSettings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_digest import hashed_settings
-from stream_anon.settings.population.counts_file import read_population
-from stream_anon.settings.privacy import ReturningSettings
-from stream_anon.settings.sensitive_values import by_families, diversity_of
+from stream_anon.settings.sections.criterion_settings import DiversitySettings
+from stream_anon.settings.sections.window_settings import WindowSettings
 
 
 def load_policy(path: Path, overrides: dict[str, dict[str, Any]] | None = None) -> Policy:
@@ -73,12 +75,9 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
     digest = hashlib.sha256()
     digest.update(json.dumps(hashed_settings(settings), sort_keys=True).encode())
     secret = settings.output.digest_key_file if with_secrets else None
-    chosen = settings.engine
+    chosen, returning, asked = settings.engine, settings.privacy.returning, settings.privacy.sensitive
     try:
-        attributes = tuple(_attribute(name, given, place, digest) for name, given in settings.attributes.items())
-        attributes = by_families(attributes, settings.privacy.sensitive)
-        if chosen.levels is not None:
-            attributes = on_levels(attributes, chosen.levels)
+        attributes = _attributes(settings, place, digest)
         presence = population = None
         if (given := settings.privacy.presence) is not None:
             nulls = frozenset(settings.input.null_values)
@@ -90,11 +89,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             k=settings.privacy.asked_k,
             individual=settings.privacy.individuals.field,
             max_share=settings.privacy.asked_share,
-            diversity={
-                name: diversity_of(given)
-                for name, given in settings.privacy.sensitive.items()
-                if given.asks_of_classes
-            },
+            diversity={name: one for name, given in asked.items() if (one := given.diversity) is not None},
             window=_limits(settings.window, chosen.name),
             engine=EngineChoice(
                 chosen.name,
@@ -113,7 +108,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             shields=tuple(Shield(tuple(given.attributes), given.k) for given in settings.privacy.shields),
             method=None if settings.method is None else settings.method.choice(),
             shape=Shape(settings.output.shape),
-            returning=_return_bound(settings.privacy.returning),
+            returning=None if returning is None else ReturnBound(returning.most, returning.period),
             presence=presence,
             population=population,
             release=settings.release.statement,
@@ -140,7 +135,6 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
 
 
 def _limits(given: WindowSettings, engine: str) -> WindowLimits:
-    auto = given.max_records == "auto"
     most = MOST_K_FOREST if engine == "k-forest" else MOST_AUTO
     return WindowLimits(
         most if given.max_records == "auto" else given.max_records,
@@ -148,20 +142,32 @@ def _limits(given: WindowSettings, engine: str) -> WindowLimits:
         Shortfall(given.shortfall),
         given.max_records_per_individual,
         given.least_people,
-        auto,
+        given.max_records == "auto",
         given.target_loss,
     )
-
-
-def _return_bound(given: ReturningSettings | None) -> ReturnBound | None:
-    return None if given is None else ReturnBound(given.most, given.period)
 
 
 def _bound(given: int | str | None) -> RecordBound | None:
     return None if given is None else RecordBound.parse(str(given))
 
 
-def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) -> Attribute:
+def _attributes(settings: Settings, place: Path, digest: Any) -> tuple[Attribute, ...]:
+    """Return the declared fields, with what families and levels say of them."""
+    asked, levels = settings.privacy.sensitive, settings.engine.levels
+    attributes = tuple(
+        _attribute(name, given, asked.get(name), place, digest) for name, given in settings.attributes.items()
+    )
+    sensitive = {attribute.name for attribute in attributes if isinstance(attribute, Sensitive)}
+    for name in asked:
+        if name not in sensitive:
+            raise SettingsError(f"privacy.sensitive.{name}", "is not an attribute with role: sensitive")
+    return attributes if levels is None else on_levels(attributes, levels)
+
+
+def _attribute(
+    name: str, given: AttributeSettings, asked: DiversitySettings | None, place: Path, digest: Any
+) -> Attribute:
+    """Return a declared field; `asked` says which families its values are in."""
     key, keys = f"attributes.{name}", tuple(given.path or ())
     quasi = given.role == "quasi-identifier"
     domains = [k for k in DOMAIN_KEYS if getattr(given, k) is not None]
@@ -188,11 +194,14 @@ def _attribute(name: str, given: AttributeSettings, place: Path, digest: Any) ->
             raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
         return Identifier(name, keys=keys, coerce=given.coerce)
     kind = ScalarType((given.type or "string").removesuffix(LIST_MARK))
-    if given.role != "quasi-identifier":
-        passing = Sensitive if given.role == "sensitive" else Insensitive
-        common: dict[str, Any] = {"keys": keys, "accept_missing": given.accept_missing, "coerce": given.coerce}
-        common["many"] = many
-        return passing(name, kind, given.accept_linkable, **common)
+    common: dict[str, Any] = {"keys": keys, "accept_missing": given.accept_missing, "coerce": given.coerce}
+    if given.role == "insensitive":
+        return Insensitive(name, kind, given.accept_linkable, many, **common)
+    if given.role == "sensitive":
+        if asked is not None:
+            families = tuple(map(tuple, asked.families or ()))
+            common |= {"families": families, "rest": asked.rest, "shown_as": ShownAs(asked.publish)}
+        return Sensitive(name, kind, given.accept_linkable, many, **common)
     return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))
 
 
@@ -257,13 +266,13 @@ def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Dom
         if settings is not None:
             return cast("DomainSettings", settings).build(f"{key}.{name}")
     if given.values is not None:
-        return CategoricalDomain(Hierarchy.flat((_label(v) for v in given.values), f"{key}.values"))
+        return CategoricalDomain(Hierarchy.flat(_labels(given.values, key), f"{key}.values"))
     if given.order is not None:
-        return OrderedDomain(tuple(map(_label, given.order)), f"{key}.order")
+        return OrderedDomain(_labels(given.order, key), f"{key}.order")
     key = f"{key}.hierarchy"
     if isinstance(given.hierarchy, BalancedSettings):
         return CategoricalDomain(
-            automatic.balanced([_label(v) for v in given.hierarchy.ordered], given.hierarchy.arity, key)
+            automatic.balanced(_labels(given.hierarchy.ordered, key), given.hierarchy.arity, key)
         )
     if isinstance(given.hierarchy, WordsSettings):
         return CategoricalDomain(automatic.word_prefixes(given.hierarchy.texts, given.hierarchy.separator, key))
@@ -278,7 +287,5 @@ def _domain(key: str, given: AttributeSettings, place: Path, digest: Any) -> Dom
     return CategoricalDomain(Hierarchy.from_tree(given.hierarchy, key))
 
 
-def _label(value: str | int | bool) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+def _labels(given: Sequence[str | int | bool], key: str) -> tuple[str, ...]:
+    return tuple(label_text(value, key) for value in given)

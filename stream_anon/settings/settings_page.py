@@ -19,14 +19,21 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from stream_anon.settings import kafka, method, model, privacy
+from stream_anon.settings import model
 from stream_anon.settings.attributes import attribute, domains
-from stream_anon.settings.certificates import signing
-from stream_anon.settings.criteria import criterion_settings
-from stream_anon.settings.formats import registry
 from stream_anon.settings.json_schema import is_duration, meaning
-from stream_anon.settings.section import Section
-from stream_anon.settings.statement import stated_release
+from stream_anon.settings.sections import (
+    certificate_settings,
+    criterion_settings,
+    engine_settings,
+    format_settings,
+    kafka_settings,
+    method_settings,
+    privacy_settings,
+    release_settings,
+    window_settings,
+)
+from stream_anon.settings.sections.section import Section
 
 HEAD = """# Settings
 One YAML file. Unknown keys are errors, and a message names the key and what is allowed. This page is generated from
@@ -45,32 +52,32 @@ the model that validates the file (`make schemas`); the same as a JSON Schema is
 
 
 SECTIONS: tuple[tuple[str, type[Section]], ...] = (
-    ("kafka", kafka.KafkaSettings),
-    ("kafka.input", kafka.InputSettings),
-    ("kafka.format", registry.FormatSettings),
-    ("kafka.registry", registry.RegistrySettings),
-    ("kafka.security", kafka.SecuritySettings),
-    ("privacy", privacy.PrivacySettings),
-    ("privacy.individual", privacy.IndividualSettings),
+    ("kafka", kafka_settings.KafkaSettings),
+    ("kafka.input", kafka_settings.InputSettings),
+    ("kafka.format", format_settings.FormatSettings),
+    ("kafka.registry", format_settings.RegistrySettings),
+    ("kafka.security", kafka_settings.SecuritySettings),
+    ("privacy", privacy_settings.PrivacySettings),
+    ("privacy.individual", privacy_settings.IndividualSettings),
     ("privacy.sensitive.NAME", criterion_settings.DiversitySettings),
     ("privacy.sensitive.NAME.recursive_cl", criterion_settings.RecursionSettings),
     ("privacy.sensitive.NAME.t_closeness", criterion_settings.ClosenessSettings),
-    ("privacy.shields", privacy.ShieldSettings),
-    ("privacy.returning", privacy.ReturningSettings),
-    ("privacy.presence", privacy.PresenceSettings),
-    ("window", model.WindowSettings),
-    ("engine", model.EngineSettings),
+    ("privacy.shields", privacy_settings.ShieldSettings),
+    ("privacy.returning", privacy_settings.ReturningSettings),
+    ("privacy.presence", privacy_settings.PresenceSettings),
+    ("window", window_settings.WindowSettings),
+    ("engine", engine_settings.EngineSettings),
     ("input", model.RecordSettings),
     ("output", model.OutputSettings),
-    ("certificates", signing.CertificateSettings),
-    ("certificates.sign", signing.SigningSettings),
-    ("release", stated_release.ReleaseSettings),
+    ("certificates", certificate_settings.CertificateSettings),
+    ("certificates.sign", certificate_settings.SigningSettings),
+    ("release", release_settings.ReleaseSettings),
     ("attributes.NAME", attribute.AttributeSettings),
     *((f"attributes.NAME.{key}", kind) for key, kind in attribute.DOMAIN_SETTINGS.items()),
     ("attributes.NAME.hierarchy", domains.BalancedSettings),
     ("attributes.NAME.hierarchy, by words", domains.WordsSettings),
-    ("method", method.MethodSettings),
-    ("method.choices", method.ChoiceSettings),
+    ("method", method_settings.MethodSettings),
+    ("method.choices", method_settings.ChoiceSettings),
     ("http", model.HttpSettings),
     ("logs", model.LogSettings),
 )

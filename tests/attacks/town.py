@@ -29,7 +29,7 @@ from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
-from stream_anon.settings.model import EngineSettings
+from stream_anon.settings.sections.engine_settings import EngineSettings
 from tests.support.object_coder import ObjectCoder
 
 QUARTERS = {

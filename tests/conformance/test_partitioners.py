@@ -17,7 +17,7 @@ from stream_anon.clustering.partitioning import TOO_HIGH, UNPLACED
 from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.columns import Columns
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.settings.model import EngineSettings
+from stream_anon.settings.sections.engine_settings import EngineSettings
 from tests.conformance.engines import LIMITS, ORACLES, PARTITIONERS, feed
 from tests.support.effort import examples
 from tests.support.tables import Table, classes_of, is_legal, renumbered, tables

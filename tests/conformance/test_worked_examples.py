@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from stream_anon.settings.model import EngineSettings
+from stream_anon.settings.sections.engine_settings import EngineSettings
 from tests.support.recodings import TWELVE
 from tests.unit.operations.audit.test_auditing import Files
 

@@ -28,7 +28,7 @@ from stream_anon.service.fault_points import nowhere
 from stream_anon.service.wiring.building import assemble
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
-from stream_anon.settings.privacy import ReturningSettings
+from stream_anon.settings.sections.privacy_settings import ReturningSettings
 from tests.support.clock import FakeClock
 from tests.support.data import ROOT
 from tests.support.memory import (

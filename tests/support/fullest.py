@@ -50,8 +50,8 @@ from stream_anon.service import events as e
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.status_board import REMARKS, StatusBoard
 from stream_anon.service.wiring.metrics.partitions import STOPS
-from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.sections.engine_settings import EngineSettings
 from stream_anon.version import SOFTWARE
 from tests.support.classes import made_up_classes
 from tests.support.policies import people, write_document, write_json_lines

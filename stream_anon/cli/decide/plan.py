@@ -26,9 +26,9 @@ from stream_anon.operations.plan.plot import plan_plot
 from stream_anon.operations.plan.trial import Setting, diversity_with
 from stream_anon.operations.samples import SampleSource
 from stream_anon.rounding import exactly, in_percent, rounded
-from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
-from stream_anon.settings.section import Duration
+from stream_anon.settings.sections.engine_settings import EngineSettings
+from stream_anon.settings.sections.section import Duration
 
 WIDTH = 100
 ENGINES: tuple[str, ...] = get_args(EngineSettings.model_fields["name"].annotation)

@@ -26,7 +26,7 @@ from stream_anon.operations.report.report_page import assessment, report_page, r
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.report.signed_files import SUFFIX, signer_of, write_signed
 from stream_anon.rounding import in_percent
-from stream_anon.settings.certificates.signing import signing_key_in
+from stream_anon.settings.sections.certificate_settings import signing_key_in
 
 HEADINGS = ("attacker", "highest risk", "average", "people above the threshold")
 

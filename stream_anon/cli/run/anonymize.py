@@ -37,10 +37,10 @@ from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.signing.signature import Sign
 from stream_anon.rounding import in_percent
-from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.sections.certificate_settings import signing_key_of
 from stream_anon.settings.yaml_text import read_yaml
 
 MOST_ALIKE = 20

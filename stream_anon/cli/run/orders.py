@@ -15,7 +15,7 @@ from stream_anon.adapters.http.answers import LONGEST_ORDER
 from stream_anon.adapters.http.giving_orders import give, has_ended
 from stream_anon.errors import SettingsError
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.section import Duration
+from stream_anon.settings.sections.section import Duration
 
 LOOK_EVERY = 0.2
 _LASTING = TypeAdapter[float | None](Annotated[Duration, Field(gt=0, le=LONGEST_ORDER)] | None)

@@ -24,10 +24,10 @@ from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.log_listener import into_log
 from stream_anon.service.wiring.observing import into_metrics, tell_all
 from stream_anon.service.wiring.serving import work
-from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.sections.certificate_settings import signing_key_of
 from stream_anon.settings.service_keys import draws_key_of
 
 NAME = "stream_anon"

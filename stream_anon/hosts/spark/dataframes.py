@@ -29,7 +29,7 @@ from stream_anon.judging.tally import Tally
 from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy, require_policy
-from stream_anon.settings.certificates.signing import signing_key_in
+from stream_anon.settings.sections.certificate_settings import signing_key_in
 
 
 def release_dataframe(  # noqa: PLR0913 - all but three are options by name

@@ -14,7 +14,7 @@ from stream_anon.hosts.spark.columns import declared
 from stream_anon.judging.refusing import conditions_of
 from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.policy import Policy, require_policy
-from stream_anon.settings.certificates.signing import signing_key_in
+from stream_anon.settings.sections.certificate_settings import signing_key_in
 
 _QUERY = "sql.streaming.queryId"  # what Spark tells of a query; it stays the same as long as the checkpoint does
 

@@ -55,9 +55,6 @@ class CategoricalDomain(Domain):
     def level(self, low: int, high: int) -> int:
         return self.hierarchy.level(self.hierarchy.lowest_common_ancestor(low, high))
 
-    def ncp(self, low: int, high: int) -> float:
-        return 0.0 if low == high else (high - low + 1) / self.size
-
     def publish(self, low: int, high: int) -> Published:
         node = self.hierarchy.lowest_common_ancestor(low, high)
         if node == 0:

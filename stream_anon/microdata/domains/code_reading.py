@@ -6,6 +6,7 @@ compares them. A domain that fits none of the others is `OneByOne`: every reader
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -65,19 +66,35 @@ class ByMoment:
     Parameters
     ----------
     begins
-        int64[m], ascending: the first number of each stretch.
+        int64[m], ascending: the first number of each stretch. A day may have several, where its clocks are changed.
     codes
-        int32[m]: its first code, -1 if it has none, as the last one.
+        int32[m]: its first code; -1 if it has none, as the last one, which has no end.
     anchors
         int64[m], at or before `begins`: where its codes are counted from.
     unit
-        How many numbers have one code.
+        How many numbers have one code; more than any stretch has where each is one code.
     """
 
     begins: NDArray[np.int64]
     codes: NDArray[np.int32]
     anchors: NDArray[np.int64]
     unit: int
+
+    def code(self, number: int) -> int:
+        """Return the code of a number, -1 if it has none; O(log m)."""
+        # A number of the input may exceed what an array holds.
+        if not int(self.begins[0]) <= number < int(self.begins[-1]):
+            return -1
+        place = bisect_right(self.begins, number) - 1
+        code = int(self.codes[place])
+        return code if code < 0 else code + (number - int(self.anchors[place])) // self.unit
+
+    def codes_at(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the codes of numbers, int32[n], -1 of those that have none."""
+        place = np.searchsorted(self.begins, numbers, side="right") - 1  # the last one, if it is before the first
+        codes = self.codes[place]
+        steps = (numbers - self.anchors[place]) // self.unit
+        return np.where(codes < 0, codes, codes + steps).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)

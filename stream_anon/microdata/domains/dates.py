@@ -23,16 +23,15 @@ from stream_anon.microdata.domains.calendar.moments import (
     tells_offsets,
     zone_of,
 )
-from stream_anon.microdata.domains.calendar.offset_periods import MomentTable, count_days, days_of_zone
+from stream_anon.microdata.domains.calendar.offset_periods import count_days, days_of_zone
 from stream_anon.microdata.domains.code_reading import ByMoment, ByText, OneByOne, Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.intervals import TimeInterval
-from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk, digits_of_widths, powers_below
+from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk, digits_of_two_bits
 
 MOST_DAYS = 2**17
 MOST_HOURS = 2**20  # kernels look up the day, month, quarter and year of each one
-_SLICE = 4  # two bits of a code are a digit
 _ORDINARY = dt.date(2023, 11, 27)
 _EVENING = dt.time(22, 47)  # a clock of twelve hours, or one that shows no minutes, reads it as another time
 _ISO_DAY = "2024-05-13"
@@ -180,7 +179,7 @@ class DateDomain(Domain):
         return (day - self.earliest).days
 
     @staticmethod
-    def _at(table: MomentTable, moment: int) -> int:
+    def _at(table: ByMoment, moment: int) -> int:
         code = table.code(moment)
         if code < 0:
             raise Unfit(Reason.OUT_OF_RANGE)
@@ -192,14 +191,14 @@ class DateDomain(Domain):
         return bool(self.zone) or self._counted is not None
 
     @cached_property
-    def _counted(self) -> MomentTable | None:
+    def _counted(self) -> ByMoment | None:
         """Return the codes of numbers; None if the input writes texts."""
         if self.format == EPOCH_DAYS:
             return count_days(self.earliest, self.latest)
         return self._table(PER_SECOND[self.format]) if self.format in PER_SECOND else None
 
     @cached_property
-    def _by_second(self) -> MomentTable | None:
+    def _by_second(self) -> ByMoment | None:
         """Return the codes of seconds since 1970 in UTC; None if a moment's own clock tells its day."""
         return self._table(1) if self._tells_instants or self.is_fine else None
 
@@ -210,7 +209,7 @@ class DateDomain(Domain):
             return Clocks(None, self._by_second, own, self._cells.hours.found)
         return Clocks(count_days(self.earliest, self.latest), self._by_second, own)
 
-    def _table(self, per_second: int) -> MomentTable:
+    def _table(self, per_second: int) -> ByMoment:
         if self.is_fine:
             return self._cells.table(per_second)
         return days_of_zone(self._cells.zone, self.earliest, self.latest, per_second)
@@ -231,7 +230,7 @@ class DateDomain(Domain):
 
     def reading(self) -> Reading:
         if self._counted is not None:
-            return ByMoment(*self._counted)
+            return self._counted
         if self.format == ISO:
             return self.clocks.iso_reading()
         return OneByOne() if self._texts is None else ByText(self._texts)
@@ -247,9 +246,6 @@ class DateDomain(Domain):
 
     def level(self, low: int, high: int) -> int:
         return self._cells.level(low, high)
-
-    def ncp(self, low: int, high: int) -> float:
-        return 0.0 if low == high else (high - low + 1) / self.size
 
     def publish(self, low: int, high: int) -> Published:
         level = self.level(low, high)
@@ -289,7 +285,7 @@ class DateDomain(Domain):
         return Walk(FIRSTS_LEVEL, 1 / self.height, 0.0, self._cells.firsts[1:].ravel(), self._cells.width)
 
     def digits(self) -> Sequence[Digit]:
-        return digits_of_widths(self.size, powers_below(self.size, _SLICE))
+        return digits_of_two_bits(self.size)
 
     def schemas(self, form: Form) -> list[Schema]:  # noqa: ARG002 - days are texts
         words = f"{FINEST[self.finest]}day, month, quarter or year"

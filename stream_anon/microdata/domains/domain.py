@@ -8,7 +8,7 @@ No other code asks which domain it is: readers, kernels, schemas and pages use t
 The generalizers of the field are all in this folder or built on what is: suppression (`Hierarchy.flat`), integer
 and decimal ranges (`numbers`, `ranges`), prefixes (`prefixes`), hierarchies (`categories`), ordered categories
 (`ordered`), dates.
-`registry` lists them.
+`domain_kinds` lists them.
 """
 
 from __future__ import annotations
@@ -175,8 +175,11 @@ class Domain(Protocol):
         return self
 
     def ncp(self, low: int, high: int) -> float:
-        """Return the normalized certainty penalty of publishing exactly `low` to `high`."""
-        ...
+        """Return the normalized certainty penalty of publishing exactly `low` to `high`.
+
+        Without an arithmetic of its own: codes of the interval / codes, 0 for one (Xu et al., KDD 2006).
+        """
+        return 0.0 if low == high else (high - low + 1) / self.size
 
     def publish(self, low: int, high: int) -> Published:
         """Return what is written for the interval `low` to `high`, which need not be a node."""

@@ -23,8 +23,8 @@ MOST_LEVELS = 64
 Tree = Mapping[str, "Tree | Sequence[str] | None"] | Sequence[str] | None
 
 
-def _label(given: object, key: str) -> str:
-    """Return a label as the text that `domains` compares JSON values with."""
+def label_text(given: object, key: str) -> str:
+    """Return a label of settings as the text that JSON values are compared with; `HierarchyError` for no label."""
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, str | int):
@@ -198,14 +198,14 @@ class Hierarchy:
                 raise HierarchyError(key, f"more than {MOST_LEVELS} levels")
             if isinstance(branch, Mapping):
                 for name, below in branch.items():
-                    path = [*above, _label(name, key)]
+                    path = [*above, label_text(name, key)]
                     walk(below, path) if below else rows.append(path)
             elif isinstance(branch, Sequence) and not isinstance(branch, str):
                 for item in branch:
                     if isinstance(item, Mapping):
                         walk(item, above)
                     else:
-                        rows.append([*above, _label(item, key)])
+                        rows.append([*above, label_text(item, key)])
             else:
                 raise HierarchyError(key, "groups are mappings, leaves are list items")
 

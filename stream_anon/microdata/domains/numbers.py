@@ -26,13 +26,11 @@ from stream_anon.microdata.domains.walk import (
     WIDTHS,
     Digit,
     Walk,
-    digits_of_widths,
-    powers_below,
+    digits_of_two_bits,
 )
 
 MOST_CELLS = 2**30
 MOST_NUMBER = 10**15  # beyond, neighbouring decimals are one float and would be published alike
-_SLICE = 4  # two bits of a code are a digit
 _LONGEST_FLOAT = -1.2345678901234567e-100  # as long as any float is written
 
 
@@ -238,15 +236,15 @@ class NumericDomain(Domain):
 
     def outline(self) -> dict[str, Any]:
         """See `Domain`; halvings depend on the whole range, widths on where they are counted from."""
-        grid = {"min": _plain(self.minimum), "decimals": self.decimals}
+        grid = {"min": plain(self.minimum), "decimals": self.decimals}
         if not self.levels:
-            grid |= {"max": _plain(self.maximum), "step": _plain(self.step)}
+            grid |= {"max": plain(self.maximum), "step": plain(self.step)}
         wider = zip(self.levels, self.widths, strict=True)
-        levels = [(_plain(self.step), self.size), *((_plain(w), -(-self.size // n)) for w, n in wider)]
+        levels = [(plain(self.step), self.size), *((plain(w), -(-self.size // n)) for w, n in wider)]
         return {
             "kind": "numeric",
             "grid": grid,
-            "range": [_plain(self.minimum), _plain(self.maximum)],
+            "range": [plain(self.minimum), plain(self.maximum)],
             "levels": [{"name": name, "groups": groups} for name, groups in levels],
         }
 
@@ -272,7 +270,7 @@ class NumericDomain(Domain):
         return Walk(PREFIX, 1 / self.height, 0.0, np.array(widths, np.int32))
 
     def digits(self) -> Sequence[Digit]:
-        return digits_of_widths(self.size, powers_below(self.size, _SLICE))
+        return digits_of_two_bits(self.size)
 
     def schemas(self, form: Form) -> list[Schema]:  # noqa: ARG002 - numbers have no other type
         ends = self.interval()
@@ -295,6 +293,6 @@ class NumericDomain(Domain):
         return f"numbers from {self.minimum} to {self.maximum} by {self.step}, {levels}"
 
 
-def _plain(number: Decimal) -> str:
+def plain(number: Decimal) -> str:
     """Return a decimal in its one shortest way of writing."""
     return format(number.normalize(), "f")

@@ -16,9 +16,7 @@ from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDom
 from stream_anon.microdata.domains.code_reading import Reading
 from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
-from stream_anon.microdata.domains.walk import SPAN, Digit, Walk, digits_of_widths, powers_below
-
-_SLICE = 4  # two bits of a code are a digit
+from stream_anon.microdata.domains.walk import SPAN, Digit, Walk, digits_of_two_bits
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,6 @@ class OrderedDomain(Domain):
     def by_nodes(self) -> CategoricalDomain:
         return self._tree
 
-    def ncp(self, low: int, high: int) -> float:
-        return 0.0 if low == high else (high - low + 1) / self.size
-
     def publish(self, low: int, high: int) -> Published:
         if low == high:
             return self.order[low]
@@ -130,7 +125,7 @@ class OrderedDomain(Domain):
         return self._tree.level_walk()
 
     def digits(self) -> Sequence[Digit]:
-        return digits_of_widths(self.size, powers_below(self.size, _SLICE))
+        return digits_of_two_bits(self.size)
 
     def schemas(self, form: Form) -> list[Schema]:
         if self.size * (self.size + 1) // 2 > MOST_LABELS:

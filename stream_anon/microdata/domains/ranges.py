@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.domains.numbers import NumericDomain
+from stream_anon.microdata.domains.numbers import NumericDomain, plain
 from stream_anon.microdata.domains.walk import FIRSTS_LEVEL, RANGES, Walk
 
 MOST_RANGED_CELLS = 2**20  # kernels look up the range of each cell, level by level
@@ -76,7 +76,6 @@ class RangedDomain(NumericDomain):
 
     @cached_property
     def height(self) -> int:
-        """See `Domain`."""
         return len(self.starts) + 1
 
     def _range(self, level: int, code: int) -> tuple[int, int]:
@@ -87,7 +86,6 @@ class RangedDomain(NumericDomain):
         return int(starts[place - 1]), last
 
     def node(self, low: int, high: int) -> tuple[int, int]:
-        """See `Domain`."""
         if low == high:
             return low, high
         for level in range(len(self.starts)):
@@ -97,7 +95,6 @@ class RangedDomain(NumericDomain):
         return 0, self.size - 1
 
     def level(self, low: int, high: int) -> int:
-        """See `Domain`."""
         if low == high:
             return 0
         for level in range(len(self.starts)):
@@ -106,7 +103,6 @@ class RangedDomain(NumericDomain):
         return self.height
 
     def node_at(self, code: int, level: int) -> tuple[int, int]:
-        """See `Domain`."""
         if level == 0:
             return code, code
         return self._range(level - 1, code) if level <= len(self.starts) else (0, self.size - 1)
@@ -114,7 +110,7 @@ class RangedDomain(NumericDomain):
     def outline(self) -> dict[str, Any]:
         """See `Domain`; a range of the whole grid is named by its first numbers."""
         given: Mapping[str, Any] = super().outline()
-        ends = {"max": format(self.maximum.normalize(), "f"), "step": format(self.step.normalize(), "f")}
+        ends = {"max": plain(self.maximum), "step": plain(self.step)}
         levels = [
             {"name": ",".join(str(self.ends(int(code), int(code))[0]) for code in starts), "groups": len(starts)}
             for starts in self.starts
@@ -127,11 +123,9 @@ class RangedDomain(NumericDomain):
         }
 
     def walk(self) -> Walk:
-        """See `Domain`."""
         return Walk(RANGES, self.slope, self.base, self._firsts())
 
     def level_walk(self) -> Walk:
-        """See `Domain`."""
         return Walk(FIRSTS_LEVEL, 1 / self.height, 0.0, self._firsts())
 
     def _firsts(self) -> NDArray[np.int32]:
@@ -140,5 +134,4 @@ class RangedDomain(NumericDomain):
         return np.concatenate(rows).astype(np.int32)
 
     def words(self) -> str:
-        """See `Domain`."""
         return f"numbers from {self.minimum} to {self.maximum} by {self.step}, in {len(self.cuts) + 1} ranges"

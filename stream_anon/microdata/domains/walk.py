@@ -73,6 +73,11 @@ def digits_of_widths(size: int, widths: Sequence[int]) -> list[Digit]:
     return [Digit(count, width) for count, width in zip(counts, widths, strict=True)]
 
 
+def digits_of_two_bits(size: int) -> list[Digit]:
+    """Return the digits of codes 0 to `size` - 1 in base 4."""
+    return digits_of_widths(size, powers_below(size, 4))
+
+
 def powers_below(size: int, base: int) -> list[int]:
     """Return the powers of `base` below `size`, the largest first; 1 at the least."""
     widths = [1]

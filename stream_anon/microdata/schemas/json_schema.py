@@ -10,8 +10,8 @@ from stream_anon.microdata.output.output_members import Member, Placed, by_first
 from stream_anon.microdata.output.typed import ENDS, IntervalForm
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
+from stream_anon.microdata.schemas.output_fields import GENERALIZED
 
-_GENERALIZED = "quasi-identifier, generalized"
 _MEANING = {"min": "the least value, null for missing", "max": "the greatest value, null for missing"}
 _DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _TIME = r"T([01][0-9]|2[0-3])(:[0-5][0-9]){2}"
@@ -75,7 +75,7 @@ def _member(member: Member) -> Schema:
 def _natural(attribute: QuasiIdentifier) -> Schema:
     sets = attribute.publication is PublishedForm.VALUES
     choices = _published(attribute, Form(attribute.typed, attribute.type.value, sets))
-    return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
+    return {"description": GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
 
 
 def _published(attribute: QuasiIdentifier, form: Form) -> list[Schema]:
@@ -101,16 +101,16 @@ def _typed(member: Member, attribute: QuasiIdentifier) -> Schema:
     if isinstance(member.form, IntervalForm):
         end = _end(member.form, nullable=attribute.missing is Missing.LEAF)
         if member.end is not None:
-            return {"description": f"{_GENERALIZED}: {_MEANING[member.end]}", **end}
+            return {"description": f"{GENERALIZED}: {_MEANING[member.end]}", **end}
         ends = {name: {"description": _MEANING[name], **end} for name in ENDS}
-        return {"description": _GENERALIZED, **_closed(ends)}
+        return {"description": GENERALIZED, **_closed(ends)}
     sets = attribute.publication is PublishedForm.VALUES
     choices = _published(attribute, Form(lambda label: label, "string", sets))
     if not sets:
-        return {"description": _GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
+        return {"description": GENERALIZED, "oneOf": choices + _root(attribute) + _missing(attribute)}
     items = {"oneOf": [choices[0], *_root(attribute)]}
     array = {"type": "array", "description": "the set of values that occur", "items": items, "minItems": 1}
-    return {"description": _GENERALIZED, "oneOf": [array | {"uniqueItems": True}, *_missing(attribute)]}
+    return {"description": GENERALIZED, "oneOf": [array | {"uniqueItems": True}, *_missing(attribute)]}
 
 
 def _end(form: IntervalForm, *, nullable: bool) -> Schema:

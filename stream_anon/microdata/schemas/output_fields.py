@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, Missing, PassThrough, PublishedForm
+from stream_anon.microdata.attributes import Missing, PassThrough, PublishedForm
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.output.typed import ENDS, IntervalForm
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
+GENERALIZED = "quasi-identifier, generalized"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -91,16 +92,12 @@ def _field(name: str, member: Member) -> Field:
     if not isinstance(member.form, IntervalForm):
         many = attribute.publication is PublishedForm.VALUES
         words = "a list of the categories that occur, of * alone for anything" if many else "* for anything"
-        return Field(name, "string", nullable, f"{_role(attribute)}; {words}", many=many)
+        return Field(name, "string", nullable, f"{GENERALIZED}; {words}", many=many)
     kind = member.form.interval.type
     if member.end is not None:
-        return Field(name, kind, nullable, f"{_role(attribute)}; {_END[member.end]}")
+        return Field(name, kind, nullable, f"{GENERALIZED}; {_END[member.end]}")
     ends = tuple(Field(end, kind, nullable, _END[end]) for end in ENDS)
-    return Field(name, "object", nullable=False, words=f"{_role(attribute)}; an interval", fields=ends)
+    return Field(name, "object", nullable=False, words=f"{GENERALIZED}; an interval", fields=ends)
 
 
 _END = {"min": "the least value, included", "max": "the greatest value, included"}
-
-
-def _role(attribute: Attribute) -> str:
-    return f"{attribute.role}, generalized"

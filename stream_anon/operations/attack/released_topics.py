@@ -30,8 +30,8 @@ from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.operations.studied_records import MOST_STUDIED, Released, released_of
 from stream_anon.privacy.certificate import Certificate, join_parts
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, load_settings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 _MOST_BYTES = 1024 * 1024 * 1024
 _WITHIN = 120.0  # seconds for the input topics

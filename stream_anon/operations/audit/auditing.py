@@ -37,8 +37,8 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.signing.public_keys import PublicKeys
 from stream_anon.secret_files import read_key
 from stream_anon.service.wiring.clients import connection_of, formats_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 LEAD = 7_200.0 + SLACK
 """Seconds before `--since` from which topics are read: a policy document goes out every hour."""

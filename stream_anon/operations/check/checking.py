@@ -31,10 +31,10 @@ from stream_anon.operations.starting.ledger_findings import ledger_findings
 from stream_anon.operations.starting.rollout import NewestCertificates, published_before, rollout_findings
 from stream_anon.operations.starting.schema_findings import output_findings
 from stream_anon.service.wiring.clients import connection_of, formats_of, topics_of
-from stream_anon.settings.certificates.signing import signing_key_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, load_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
+from stream_anon.settings.sections.certificate_settings import signing_key_of
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from stream_anon.settings.service_keys import draws_key_of, returns_key_of
 
 

@@ -17,8 +17,8 @@ from stream_anon.errors import BrokerError, Refused, SettingsError
 from stream_anon.operations.ledger.looking import Brokers
 from stream_anon.ports import LedgerEntry, Membership, Place
 from stream_anon.service.wiring.clients import connection_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, load_settings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 _T = TypeVar("_T")
 NOBODY = Membership(-1, "")  # a group without members lets this one set its offsets

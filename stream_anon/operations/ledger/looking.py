@@ -10,7 +10,7 @@ from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import TopicError
 from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, TopicIds
 from stream_anon.ports.input_topics import InputTopics
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 
 class Cluster(Protocol):

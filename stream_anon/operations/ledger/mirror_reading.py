@@ -14,7 +14,7 @@ from stream_anon.operations.certificate_parts import part_or_document
 from stream_anon.operations.ledger.looking import Cluster
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 _CERTIFICATES_WITHIN = 300.0
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from stream_anon.errors import SettingsError
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 
 class OffsetStanding(StrEnum):

@@ -21,7 +21,7 @@ from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorRe
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, aligned
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.service.wiring.clients import topics_of
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 
 class Fate(StrEnum):

@@ -22,9 +22,9 @@ from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, read_table
 from stream_anon.ports import Clock
 from stream_anon.secret_files import first_bytes
+from stream_anon.settings.counts_file import read_population
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
-from stream_anon.settings.population.counts_file import read_population
 
 _SHARE = {"value", "low", "high"}
 MOST_ATTACKS = 1024 * 1024  # bytes of a file that `attack` wrote

@@ -33,7 +33,7 @@ from stream_anon.operations.starting.scattered_people import scattered_findings
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
 from stream_anon.ports.publication import ANY_BATCH, header_of
 from stream_anon.service.wiring.clients import formats_of
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from stream_anon.adapters.kafka.reading.topic_sample import SampleLimits, TopicS
 from stream_anon.judging.sample_study import Sample, sampled_by
 from stream_anon.microdata.policy import Policy
 from stream_anon.service.wiring.clients import formats_of
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 MOST_SAMPLED_BYTES = 128 * 1024 * 1024
 MOST_SAMPLED_TOPICS = 8

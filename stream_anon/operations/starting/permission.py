@@ -17,9 +17,9 @@ from stream_anon.operations.starting.rollout import (
 )
 from stream_anon.service.wiring.clients import topics_of
 from stream_anon.service.wiring.permit import Permit
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
 from stream_anon.settings.model import Settings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 
 async def permit_of(connection: Connection, settings: Settings, policy: Policy) -> Permit:

@@ -15,7 +15,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from stream_anon.ports.schema_news import SchemaChange
 from stream_anon.service.wiring.clients import formats_of
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 LEARN_WITHIN = 60.0  # seconds
 _PLACE = "kafka.format"

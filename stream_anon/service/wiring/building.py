@@ -64,10 +64,11 @@ from stream_anon.service.wiring.clients import connection_of, formats_of, output
 from stream_anon.service.wiring.counting import counting_of
 from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.worker import Worker
-from stream_anon.settings.certificates.signing import signing_key_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of
-from stream_anon.settings.model import Settings, WindowSettings
+from stream_anon.settings.model import Settings
+from stream_anon.settings.sections.certificate_settings import signing_key_of
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
+from stream_anon.settings.sections.window_settings import WindowSettings
 from stream_anon.settings.service_keys import draws_key_of
 from stream_anon.windowing.bounds import LEAST_MEMORY, MOST_MEMORY, PARTS
 from stream_anon.windowing.target_size import TargetSize

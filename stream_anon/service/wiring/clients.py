@@ -10,8 +10,8 @@ from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.formats.codecs import RecordFormats
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
-from stream_anon.settings.kafka import KafkaSettings
-from stream_anon.settings.privacy import ReturningSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
+from stream_anon.settings.sections.privacy_settings import ReturningSettings
 
 
 def connection_of(kafka: KafkaSettings) -> Connection:

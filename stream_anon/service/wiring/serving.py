@@ -37,10 +37,10 @@ from stream_anon.service.wiring.permit import AskPermit
 from stream_anon.service.wiring.shadowing import build_shadow
 from stream_anon.service.wiring.tls_validity import watch_certificates
 from stream_anon.service.wiring.warming import warm_up, warm_up_aside
-from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import kafka_of, settings_of_run
 from stream_anon.settings.model import HttpSettings, Settings
 from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.sections.certificate_settings import signing_key_of
 from stream_anon.settings.service_keys import draws_key_of, returns_key_of
 from stream_anon.version import SOFTWARE
 

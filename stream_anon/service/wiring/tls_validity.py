@@ -9,7 +9,7 @@ from stream_anon.adapters.kafka.client.tls_certificates import ends_of_certifica
 from stream_anon.ports import Clock
 from stream_anon.service.events import CertificatesRead, Listener
 from stream_anon.service.wiring.clients import connection_of
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 SOON = 14 * 86_400.0  # seconds before the end of a certificate at which warnings begin
 LOOK_EVERY = 3600.0  # seconds; a renewed file is noticed after as long

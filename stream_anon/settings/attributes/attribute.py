@@ -16,7 +16,7 @@ from stream_anon.settings.attributes.domains import (
     PrefixSettings,
     WordsSettings,
 )
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.section import Section
 
 
 class AttributeSettings(Section):

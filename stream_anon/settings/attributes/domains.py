@@ -19,7 +19,7 @@ from stream_anon.microdata.domains.domain import Domain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.section import Section
 
 _ALPHABETS = {
     "digits": string.digits,

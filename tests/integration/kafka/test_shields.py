@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from stream_anon.settings.model import EngineSettings
+from stream_anon.settings.sections.engine_settings import EngineSettings
 from tests.integration.kafka.test_audit import _audit
 from tests.support.service import (
     Published,

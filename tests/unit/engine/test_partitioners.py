@@ -17,7 +17,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.criteria import Criteria
-from stream_anon.settings.model import EngineSettings
+from stream_anon.settings.sections.engine_settings import EngineSettings
 from tests.attacks.town import Service, town_policy, townspeople
 
 # With fixed levels there is nothing to draw.

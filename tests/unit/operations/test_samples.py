@@ -15,8 +15,8 @@ from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, study
 from stream_anon.operations.samples import sample_of_file, without_ignored
 from stream_anon.operations.starting.schema_findings import reader_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.policies import people, write_policy
 from tests.unit.service.test_change_events import beside_rows, change_of
 

@@ -14,7 +14,7 @@ from stream_anon.cli.run.run import run
 from stream_anon.errors import SettingsError
 from stream_anon.ports import Membership, Parcel
 from stream_anon.service.shadow import Shadow
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 KAFKA = KafkaSettings(bootstrap_servers="127.0.0.1:9", group="g", input="people", output="out")
 PARCELS = (

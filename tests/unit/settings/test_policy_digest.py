@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from stream_anon.settings.loading import load_settings
-from stream_anon.settings.model import Settings, WindowSettings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_digest import hashed_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
+from stream_anon.settings.sections.window_settings import WindowSettings
 
 PLAIN = """
 privacy: {k: 2, individual: person}

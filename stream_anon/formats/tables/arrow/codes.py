@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from stream_anon.formats.tables.table_columns import CodeColumn
 from stream_anon.microdata.domains.calendar.clocks import Clocks
 from stream_anon.microdata.domains.calendar.moments import DAY_SECONDS
-from stream_anon.microdata.domains.calendar.offset_periods import MomentTable
 from stream_anon.microdata.domains.code_reading import ByMoment, ByNumber
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
@@ -86,7 +85,7 @@ def _of_integers(array: Any, reading: object) -> Coded | None:
     if values is None:
         return None
     if isinstance(reading, ByMoment):
-        return _table(reading).codes_at(values), False
+        return reading.codes_at(values), False
     if not isinstance(reading, ByNumber):
         return None
     low, high, step, unit = _grid(reading)
@@ -102,7 +101,7 @@ def _of_floats(array: Any, reading: object) -> Coded | None:
     endless = np.isinf(values)
     if isinstance(reading, ByMoment):
         inside = np.abs(values) < 2.0**63
-        codes = _table(reading).codes_at(np.floor(np.where(inside, values, 0.0)).astype(np.int64))
+        codes = reading.codes_at(np.floor(np.where(inside, values, 0.0)).astype(np.int64))
         return np.where(inside, codes, -1), endless
     if not isinstance(reading, ByNumber):
         return None
@@ -120,10 +119,6 @@ def _of_floats(array: Any, reading: object) -> Coded | None:
         wrong = wrong | (inside & (np.rint(known * unit) / unit != known))
     codes = np.minimum(codes, reading.size - 1)
     return np.where(inside, codes, -1).astype(np.int32), wrong
-
-
-def _table(reading: ByMoment) -> MomentTable:
-    return MomentTable(reading.begins, reading.codes, reading.anchors, reading.unit)
 
 
 def _grid(reading: ByNumber) -> tuple[int, int, int, int]:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from stream_anon.microdata.domains.calendar.hours import Hours
 from stream_anon.microdata.domains.calendar.moments import EPOCH
-from stream_anon.microdata.domains.calendar.offset_periods import HOUR_SECONDS, MomentTable, cells_of_stretches
+from stream_anon.microdata.domains.calendar.offset_periods import HOUR_SECONDS, cells_of_stretches
+from stream_anon.microdata.domains.code_reading import ByMoment
 
 MINUTES = 60  # codes of an hour where minutes are cells, also of an hour that a change of the clocks cuts short
 
@@ -220,7 +221,7 @@ class CalendarCells:
         begin = int(self.hours.begin[hour])
         return begin - (begin + int(self.hours.offset[hour])) % HOUR_SECONDS
 
-    def table(self, per_second: int) -> MomentTable:
+    def table(self, per_second: int) -> ByMoment:
         """Return the codes of moments that are counted since 1970 in UTC; of hours and minutes."""
         seconds = HOUR_SECONDS // self.width
         return cells_of_stretches(self.hours.found, self.hours.first_of_stretch, seconds, per_second)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.microdata.domains.calendar.offset_periods import MomentTable, OffsetPeriod
+from stream_anon.microdata.domains.calendar.offset_periods import OffsetPeriod, in_seconds
 from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment
 
 Codes = NDArray[np.int32]
@@ -30,18 +30,18 @@ class Clocks:
         The stretches of the zone by whose clocks hours are told; of no use where days are.
     """
 
-    days: MomentTable | None
-    by_second: MomentTable | None
+    days: ByMoment | None
+    by_second: ByMoment | None
     own_clock: bool
     found: Sequence[OffsetPeriod] = ()
 
     @property
-    def _shown(self) -> MomentTable | None:
+    def _shown(self) -> ByMoment | None:
         """Return the codes of seconds from 1970 to what a clock shows; None if only `found` tells."""
-        return self.days.in_seconds() if self.days is not None else self.by_second if self.own_clock else None
+        return in_seconds(self.days) if self.days is not None else self.by_second if self.own_clock else None
 
     @property
-    def _instants(self) -> MomentTable | None:
+    def _instants(self) -> ByMoment | None:
         return None if self.own_clock else self.by_second
 
     def of_days(self, days: NDArray[np.int64]) -> Codes | None:
@@ -71,9 +71,4 @@ class Clocks:
 
         Of a text without an offset that the clocks of a zone may show twice, or never, it asks the domain.
         """
-        shown, instants = self._shown, self._instants
-        return ByIsoText(
-            None if shown is None else ByMoment(*shown),
-            None if instants is None else ByMoment(*instants),
-            with_time=self.days is None,
-        )
+        return ByIsoText(self._shown, self._instants, with_time=self.days is None)

@@ -3,65 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.microdata.domains.calendar.moments import DAY_SECONDS, EPOCH
+from stream_anon.microdata.domains.code_reading import ByMoment
 
 HOUR_SECONDS = 3_600
 _FIRST_DAY = EPOCH.toordinal()
 # A zone cannot be asked about the first and the last day that Python knows: its answer could lie beyond them.
 _LEAST, _MOST = (2 - _FIRST_DAY) * DAY_SECONDS, (dt.date.max.toordinal() - 2 - _FIRST_DAY) * DAY_SECONDS
 _FOR_EVER = 2**62
-
-
-class MomentTable(NamedTuple):
-    """Which code each moment has: that of its stretch, and one more for each `unit` since the stretch's anchor.
-
-    Parameters
-    ----------
-    begins
-        int64[m], ascending, in units of the input: where each stretch begins. A day may have several stretches,
-        where its clocks are changed.
-    codes
-        int32[m]: the code of each stretch; -1 of those outside, the last one among them, which has no end.
-    anchors
-        int64[m], at or before `begins`: where codes are counted from.
-    unit
-        How long a code lasts; longer than any stretch where a stretch is one code.
-    """
-
-    begins: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    anchors: NDArray[np.int64]
-    unit: int
-
-    def in_seconds(self) -> MomentTable:
-        """Return the codes of seconds, of a table of days."""
-        begins = self.begins * DAY_SECONDS
-        return MomentTable(begins, self.codes, begins, _FOR_EVER)
-
-    def code(self, moment: int) -> int:
-        """Return the code of a moment in units of the input, -1 if it has none; O(log m)."""
-        # A number of the input may exceed what an array holds.
-        if not int(self.begins[0]) <= moment < int(self.begins[-1]):
-            return -1
-        place = bisect_right(self.begins, moment) - 1
-        code = int(self.codes[place])
-        return code if code < 0 else code + (moment - int(self.anchors[place])) // self.unit
-
-    def codes_at(self, moments: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the codes of moments in units of the input, int32[n], -1 of those that have none."""
-        place = np.searchsorted(self.begins, moments, side="right") - 1  # the last one, if it is before the first
-        codes = self.codes[place]
-        steps = (moments - self.anchors[place]) // self.unit
-        return np.where(codes < 0, codes, codes + steps).astype(np.int32)
 
 
 class OffsetPeriod(NamedTuple):
@@ -83,15 +39,21 @@ class OffsetPeriod(NamedTuple):
     day: int
 
 
-def count_days(earliest: dt.date, latest: dt.date) -> MomentTable:
+def count_days(earliest: dt.date, latest: dt.date) -> ByMoment:
     """Return the days of numbers that count days since 1970-01-01."""
     first, last = earliest.toordinal() - _FIRST_DAY, latest.toordinal() - _FIRST_DAY
     begins = np.arange(first, last + 2, dtype=np.int64)
     codes = np.append(np.arange(last - first + 1), -1).astype(np.int32)
-    return MomentTable(begins, codes, begins, _FOR_EVER)
+    return ByMoment(begins, codes, begins, _FOR_EVER)
 
 
-def days_of_zone(zone: dt.tzinfo, earliest: dt.date, latest: dt.date, per_second: int) -> MomentTable:
+def in_seconds(days: ByMoment) -> ByMoment:
+    """Return the days of seconds, by those of days."""
+    begins = days.begins * DAY_SECONDS
+    return ByMoment(begins, days.codes, begins, _FOR_EVER)
+
+
+def days_of_zone(zone: dt.tzinfo, earliest: dt.date, latest: dt.date, per_second: int) -> ByMoment:
     """Return the days of numbers that count moments since 1970 in UTC, `per_second` of them a second.
 
     A day begins where the zone's own clocks say so: it may have 23 or 25 hours, and a zone that changed sides of
@@ -102,12 +64,12 @@ def days_of_zone(zone: dt.tzinfo, earliest: dt.date, latest: dt.date, per_second
     codes = [stretch.day if 0 <= stretch.day < size else -1 for stretch in found]
     changes = [0, *(at for at in range(1, len(codes)) if codes[at] != codes[at - 1])]
     begins = np.array([found[at].begin for at in changes], np.int64) * per_second
-    return MomentTable(begins, np.array([codes[at] for at in changes], np.int32), begins, _FOR_EVER)
+    return ByMoment(begins, np.array([codes[at] for at in changes], np.int32), begins, _FOR_EVER)
 
 
 def cells_of_stretches(
     found: Sequence[OffsetPeriod], first_hours: Sequence[int], seconds: int, per_second: int
-) -> MomentTable:
+) -> ByMoment:
     """Return the hours, or parts of hours, of numbers that count moments since 1970 in UTC.
 
     Parameters
@@ -121,7 +83,7 @@ def cells_of_stretches(
     hours = np.array(first_hours, np.int64)
     codes = np.where(hours < 0, -1, hours * (HOUR_SECONDS // seconds)).astype(np.int32)
     begins = np.array([stretch.begin for stretch in found], np.int64)
-    return MomentTable(begins * per_second, codes, anchors * per_second, seconds * per_second)
+    return ByMoment(begins * per_second, codes, anchors * per_second, seconds * per_second)
 
 
 def stretches_of_zone(zone: dt.tzinfo, earliest: dt.date, latest: dt.date) -> list[OffsetPeriod]:

@@ -19,7 +19,7 @@ from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.release import ReleasedPeople
 from stream_anon.ports import Clock
 from stream_anon.service.wiring.clients import connection_of
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 
 KEPT = 86_400.0  # seconds for which entries outlive their period, as `Topics.returns_kept` has it
 _MOST_KEYS = 100  # further ones are those of a forger, and count as one

@@ -25,7 +25,7 @@ from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Quest
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.service.takeover.continuing import judge
 from stream_anon.service.takeover.steps import Stop
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 

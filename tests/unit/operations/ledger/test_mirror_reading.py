@@ -17,7 +17,7 @@ from stream_anon.operations.ledger.mirror_reading import MirrorOptions, read_mir
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry
 from stream_anon.privacy.certifying import certificate_parts
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy

@@ -20,7 +20,7 @@ from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorRe
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
 from stream_anon.operations.ledger.realigning import Fate, RealignmentPlan, Route, plan, realign
 from stream_anon.ports import LedgerEntry, Place
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 

@@ -25,10 +25,10 @@ from stream_anon.operations.starting.conditions import (
     weighed,
 )
 from stream_anon.service.wiring.clients import connection_of, topics_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import parse_settings, settings_of_run
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.data import ROOT
 
 RARE = Finding(Severity.FORBIDS, "attributes.note", "9.0% of its values are rare", Condition.RARE_VALUES)

@@ -35,8 +35,8 @@ from stream_anon.operations.starting.rollout import (
 from stream_anon.privacy.certificate import SCHEMA_VERSION, Achieved, Certificate, CertifiedClass
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import asked_of, individual_of, stated_by, terms_of
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from stream_anon.windowing.loss_law import WindowLoss
 from tests.support.policies import write_policy
 

@@ -26,7 +26,7 @@ from stream_anon.service.events import (
 )
 from stream_anon.service.intake import input_reader
 from stream_anon.service.wiring import building
-from stream_anon.settings import model
+from stream_anon.settings.sections import window_settings
 from tests.support import driver as drivers
 from tests.support.driver import Driver, people
 from tests.support.memory import MemorySink
@@ -148,7 +148,7 @@ async def test_a_worker_that_begins_with_memory_short_makes_windows_all_the_same
 async def test_memory_closes_no_window_of_too_few_people(
     monkeypatch: pytest.MonkeyPatch, shortfall: dict[str, object]
 ) -> None:
-    monkeypatch.setattr(model, "LEAST_MEMORY", 1)
+    monkeypatch.setattr(window_settings, "LEAST_MEMORY", 1)
     async with Driver(window=AUTO | {"max_memory": "1KB"} | shortfall) as driver:
         for first in range(120):
             driver.send(people(1, first))
@@ -176,7 +176,7 @@ async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:
 
 async def test_with_windows_bounded_by_memory_no_third_one_fills(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_reader, "MOST_POLLED", 20)  # records that come at once
-    monkeypatch.setattr(model, "LEAST_MEMORY", 1)
+    monkeypatch.setattr(window_settings, "LEAST_MEMORY", 1)
     async with Driver(window=AUTO | {"max_memory": "4KB"}) as driver:
         driver.sink.gate.clear()
         driver.send(people(400))

@@ -10,8 +10,8 @@ import pytest
 
 from stream_anon.service.events import CertificatesRead
 from stream_anon.service.wiring import tls_validity
-from stream_anon.settings.kafka import KafkaSettings
 from stream_anon.settings.loading import kafka_of, parse_settings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.clock import FakeClock
 from tests.support.policies import PEOPLE
 

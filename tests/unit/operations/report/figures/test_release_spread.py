@@ -20,7 +20,7 @@ from stream_anon.operations.report.figures.release_spread import (
     ReleasesInPeriod,
     ReleaseSpread,
 )
-from stream_anon.settings.kafka import KafkaSettings
+from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.clock import FakeClock
 
 WEEK = 7 * 86_400.0

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from stream_anon.privacy.signing.signing_key import SigningKey
 from stream_anon.secret_files import read_key
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.section import Section
 
 
 class SigningSettings(Section):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import get_args
 
 from stream_anon.microdata.choices.method_choice import METHODS
-from stream_anon.settings.method import MethodSettings
+from stream_anon.settings.sections.method_settings import MethodSettings
 
 
 def test_the_settings_know_every_method_and_every_option_of_one() -> None:

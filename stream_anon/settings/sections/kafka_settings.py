@@ -13,8 +13,8 @@ from stream_anon.conditions import Condition
 from stream_anon.formats.codecs import REGISTERED
 from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.ports.input_topics import InputTopics
-from stream_anon.settings.formats.registry import FormatName, FormatSettings, RegistrySettings
-from stream_anon.settings.section import Duration, Section
+from stream_anon.settings.sections.format_settings import FormatName, FormatSettings, RegistrySettings
+from stream_anon.settings.sections.section import Duration, Section
 
 FAULT_PATTERN = r"^$|^(closing|takeover)\.\d+:(kill|stop|fail)(@\d+)?$"
 # A host name, an address in figures, or one of version 6, in brackets where a port follows.
@@ -219,10 +219,8 @@ only."""
     def _name_side_topics(cls, values: Any) -> Any:
         if isinstance(values, Mapping) and values.get("output"):
             values = dict(values)
-            for key, suffix in (("certificates", "certificates"), ("dead_letters", "dead-letters")):
-                values[key] = values.get(key) or f"{values['output']}.{suffix}"
-            for key in ("ledger", "returns"):
-                values[key] = values.get(key) or f"{values['output']}.{key}"
+            for key in ("certificates", "dead_letters", "ledger", "returns"):
+                values[key] = values.get(key) or f"{values['output']}.{key.replace('_', '-')}"
         return values
 
     @model_validator(mode="after")

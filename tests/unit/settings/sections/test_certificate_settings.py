@@ -10,9 +10,9 @@ import pytest
 from stream_anon.errors import SettingsError
 from stream_anon.operations.check.checking import examine_deployment
 from stream_anon.service.wiring.serving import prepare
-from stream_anon.settings.certificates.signing import signing_key_of
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import load_policy
+from stream_anon.settings.sections.certificate_settings import signing_key_of
 from tests.support.policies import write_policy
 from tests.support.signing import key_of, secret_of
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, StringConstraints
 
 from stream_anon.microdata.output.statement import MOST_LETTERS, Statement
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.section import Section
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MOST_LETTERS)]
 

@@ -12,8 +12,8 @@ from stream_anon.microdata.choices.window_limits import MOST_RECORDS
 from stream_anon.microdata.diversity import MOST_CLASS
 from stream_anon.microdata.policy import MOST_REVISION
 from stream_anon.microdata.policy_checks import MOST_EXTRA_LEVELS, MOST_SHIELDS
-from stream_anon.settings.criteria.criterion_settings import DiversitySettings
-from stream_anon.settings.section import Duration, Section
+from stream_anon.settings.sections.criterion_settings import DiversitySettings
+from stream_anon.settings.sections.section import Duration, Section
 
 SHARE_PATTERN = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) ?%$"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
+import msgspec
 from pydantic import ConfigDict, Field, model_validator
 
-from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA
+from stream_anon.microdata.diversity import MOST_CLASS, MOST_DELTA, Diversity
 from stream_anon.microdata.domains.families import MOST_VALUES
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.section import Section
 
 
 class RecursionSettings(Section):
@@ -104,11 +105,7 @@ value is in no family is rejected (`unknown-value`, `missing`), or published as 
         return self
 
     @property
-    def criteria(self) -> dict[str, Any]:
-        """Return what is asked of classes, by name; None for nothing."""
-        return self.model_dump(exclude={"invariant", "families", "rest", "publish"})
-
-    @property
-    def asks_of_classes(self) -> bool:
-        """Return whether anything is asked of classes, besides what is published of a value."""
-        return any(asked is not None for asked in self.criteria.values())
+    def diversity(self) -> Diversity | None:
+        """Return what is asked of classes; None for nothing besides what is published of a value."""
+        asked = self.model_dump(exclude={"invariant", "families", "rest", "publish"}, exclude_none=True)
+        return msgspec.convert(asked, Diversity) if asked else None

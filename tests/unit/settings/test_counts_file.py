@@ -6,8 +6,8 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
+from stream_anon.settings.counts_file import read_population
 from stream_anon.settings.policy_file import load_policy
-from stream_anon.settings.population.counts_file import read_population
 from tests.support.policies import write_policy
 
 COUNTS = "age,home.city,count\n30,Oslo,4\n31,Rome,2\n30,Oslo,1\n,Bari,3\n40,Rome,0\n"

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.choices.method_choice import NO_RECORD, MethodChoice
-from stream_anon.settings.privacy import ShieldSettings
-from stream_anon.settings.section import Section
+from stream_anon.settings.sections.privacy_settings import ShieldSettings
+from stream_anon.settings.sections.section import Section
 
 Name = Annotated[str, Field(min_length=1)]
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from stream_anon.formats.registry.framing import Framing
-from stream_anon.settings.section import Duration, Section
+from stream_anon.settings.sections.section import Duration, Section
 
 FormatName = Literal["json", "json-schema", "avro", "protobuf"]
 # Without encryption a secret would travel in the open, so only to this very machine.

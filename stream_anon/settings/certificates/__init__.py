@@ -1,1 +1,0 @@
-"""What certificates of releases get beside their content."""

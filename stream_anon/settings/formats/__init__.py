@@ -1,1 +1,0 @@
-"""Settings of the formats in which records stand in topics."""

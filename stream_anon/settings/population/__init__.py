@@ -1,1 +1,0 @@
-"""Read a policy's population from the file that its settings name."""

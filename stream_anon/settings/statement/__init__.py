@@ -1,1 +1,0 @@
-"""What is stated of a release: the section `release`."""
