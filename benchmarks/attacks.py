@@ -37,8 +37,7 @@ from stream_anon.microdata.attributes import Attribute, Insensitive, PublishedFo
 from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Closeness, Diversity
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.attack.attack_report import ANSWERS, AttackReport, TimedFinding
 from stream_anon.operations.attack.attacked_records import read_attacked

@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.adult import adult_policy
 from stream_anon.engine.warming import warm_up
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 kind, data = sys.argv[1], Path(sys.argv[2])
 policy = adult_policy(data / "arx-adult", 10_000)
 if kind == "none":

@@ -33,8 +33,7 @@ from stream_anon.engine.partitioners import partitioners
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
 from stream_anon.microdata.choices.window_limits import WindowLimits
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 

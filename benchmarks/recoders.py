@@ -24,8 +24,7 @@ from benchmarks.utility.tasks import Task, adult_salary
 from benchmarks.windows import DATA
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.studied_records import OriginalTable
 from stream_anon.operations.utility.study import study_utility
 

@@ -33,8 +33,7 @@ from benchmarks.utility.tasks import HELD_OUT, MOST_ROWS, TASKS, Task
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.studied_records import OriginalTable
 from stream_anon.operations.utility.classifier_scores import accuracy_kept, counted, learn
 from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort

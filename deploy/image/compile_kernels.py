@@ -20,9 +20,8 @@ from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.service.wiring.warming import warm_up
 from stream_anon.settings.loading import parse_settings

@@ -17,8 +17,8 @@ from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.choices.window_limits import AboveMost
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Suppression
 from stream_anon.privacy.certificate import Certificate, CertifiedClass
 from stream_anon.privacy.promises import asked_of, individual_of

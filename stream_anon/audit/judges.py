@@ -22,10 +22,9 @@ from stream_anon.microdata.diversity import MOST_CLASS, Disclosure, Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import Asked, Certificate

@@ -9,7 +9,7 @@ from typing import Any
 
 from stream_anon.audit.judges import Judge
 from stream_anon.audit.verdict import Change, Period
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.privacy.certificate import Certificate
 from stream_anon.privacy.promises import promises_of, stated_in
 from stream_anon.privacy.succession import InputLife, covered, unfollowed

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import AchievedShield, Certificate
 
 

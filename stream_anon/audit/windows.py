@@ -21,9 +21,8 @@ from stream_anon.audit.spreads import NULL, Shown, disclosed, faults, is_true
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.digest_key import DigestKey
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import AchievedSpread, Certificate, CertifiedClass
 

@@ -13,8 +13,7 @@ from stream_anon.formats.tables.csv_cells import parse
 from stream_anon.formats.tables.small_texts import read_table
 from stream_anon.microdata.attributes import Attribute
 from stream_anon.microdata.coding import UNREADABLE, find
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 MOST_EVENTS = 500_000
 

@@ -19,8 +19,9 @@ from stream_anon.engine.uniting.presence import PresenceUniter
 from stream_anon.engine.uniting.unions import Raised
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
+from stream_anon.microdata.choices.window_limits import AboveMost
 from stream_anon.microdata.columns import Columns
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.gcp import gcp

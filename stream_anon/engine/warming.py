@@ -16,8 +16,7 @@ from stream_anon.engine.returning import Returns, ReturnsKey
 from stream_anon.microdata.attributes import PassThrough, Sensitive
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.columns import Columns, Sets
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import family_keys
 from stream_anon.privacy.content_digests import class_digests

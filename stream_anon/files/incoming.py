@@ -17,8 +17,7 @@ from stream_anon.formats.tables.python_values import plain
 from stream_anon.formats.tables.table_columns import ColumnCoder
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import BatchBuilder, RecordCoder, find
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _CHUNK = 1000
 _FRAMES = ("pandas", "polars", "duckdb", "modin", "cudf", "dask", "ibis", "pyspark")

@@ -13,8 +13,7 @@ from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.attributes import PublishedForm, Sensitive, Unknown
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.choices.window_limits import Shortfall
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 

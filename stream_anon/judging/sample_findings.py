@@ -12,10 +12,10 @@ from stream_anon.judging.sample_study import Study
 from stream_anon.judging.spellings import Spelling
 from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.measures.window_leakage.before import least_told
-from stream_anon.microdata.choices.window_limits import Shortfall
+from stream_anon.microdata.choices.window_limits import AboveMost, Shortfall
 from stream_anon.microdata.diversity import Disclosure
-from stream_anon.microdata.ids import EVERY_RECORD, Normalization
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.rounding import exactly, in_percent
 
 MANY_REJECTS = 0.05

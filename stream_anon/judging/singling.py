@@ -8,8 +8,7 @@ from itertools import groupby
 from stream_anon.measures.leakage import Exposure, Population, exposure
 from stream_anon.measures.ranking import Leaky, ranked
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 MOST_TOGETHER = 3  # quasi-identifiers that somebody is assumed to know about a person
 MOST_SETS = 500  # all sets of 14 quasi-identifiers; 10 ms each for the largest samples

@@ -10,8 +10,8 @@ import msgspec
 
 from stream_anon.errors import Unfit
 from stream_anon.microdata.coding import find, individual_text
-from stream_anon.microdata.ids import EVERY_RECORD, Normalization, normalized
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.ids import Normalization, normalized
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _decode = msgspec.json.Decoder().decode
 

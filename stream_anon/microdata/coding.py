@@ -15,9 +15,9 @@ import numpy as np
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Attribute, Passing, PassThrough, ScalarType, pass_value
 from stream_anon.microdata.batch import NO_ATTRIBUTE, CodedBatch, ItemKeys, Reason, Rejects
-from stream_anon.microdata.ids import EVERY_RECORD, Normalization, normalized
+from stream_anon.microdata.ids import Normalization, normalized
 from stream_anon.microdata.keys import text_key
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import criterion_keys
 

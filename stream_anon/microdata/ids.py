@@ -15,8 +15,6 @@ from enum import StrEnum
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
 
-EVERY_RECORD = "every-record"
-"""In the place of the attribute that tells individuals apart: each record is an individual of its own."""
 # Unicode's normal forms sort marks in quadratic time: 200 kB of them took 22 s.
 MOST_LETTERS = 512
 

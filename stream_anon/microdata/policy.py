@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, PassThrough, Sensitive
+from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, Sensitive
 from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.choices.method_choice import ONLY_IAB, MethodChoice
-from stream_anon.microdata.choices.window_limits import Shortfall, WindowLimits
+from stream_anon.microdata.choices.window_limits import AboveMost, Shortfall, WindowLimits
 from stream_anon.microdata.diversity import Diversity
-from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.output_members import check_shape, shaped
 from stream_anon.microdata.output.shape import Shape
@@ -23,7 +22,6 @@ from stream_anon.microdata.policy_checks import (
     check_counterfeits,
     check_diversity,
     check_engine,
-    check_individual,
     check_k,
     check_null_values,
     check_places,
@@ -34,14 +32,8 @@ from stream_anon.microdata.policy_checks import (
 from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
+EVERY_RECORD = "every-record"
 MOST_REVISION = 2**31 - 1
-
-
-class AboveMost(StrEnum):
-    """What happens to a window that would suppress more than `max_suppressed` of its records."""
-
-    PUBLISH = "publish"
-    SUPPRESS = "suppress"
 
 
 def require_policy(given: object) -> None:
@@ -148,8 +140,8 @@ class Policy:
         check_k(self.k, self.max_share, self.shields, window)
         if not 0 <= self.revision <= MOST_REVISION:
             raise SettingsError("privacy.revision", f"must lie between 0 and {MOST_REVISION}")
-        check_individual(self.individual, self.normalize, {a.name: a for a in self.attributes})
         check_places(self.attributes)
+        self._check_individual()
         if not quasi:
             raise SettingsError("attributes", "at least one quasi-identifier is needed")
         check_engine(self.engine, window, quasi, self.extra_levels)
@@ -157,10 +149,27 @@ class Policy:
         check_null_values(self.null_values, self.attributes)
         check_shape(self.attributes, self.shape)
         check_shields(self.shields, quasi, window, method)
-        check_returning(self.returning, self.individual, window)
+        check_returning(self.returning, window)
         check_presence(self.presence, self.population, quasi, method)
         counting = {"shields": self.shields, "presence": self.presence, "extra_levels": self.extra_levels}
         check_counterfeits(self.counterfeits, self.k, method, counting, self.passed, self.diversity)
+
+    def _check_individual(self) -> None:
+        if self.normalize != in_order(self.normalize):
+            raise SettingsError("privacy.individual.normalize", "must name each step once, in their order")
+        if self.individual == EVERY_RECORD:
+            if self.normalize:
+                raise SettingsError(
+                    "privacy.individual.normalize", f"is for an attribute, not for {EVERY_RECORD!r}"
+                )
+            if self.returning is not None:
+                why = f"is for an individual: with {EVERY_RECORD} nobody comes back"
+                raise SettingsError("privacy.returning", why)
+        elif self.individual not in self.index:
+            why = f"must be a declared attribute or {EVERY_RECORD!r}, got {self.individual!r}"
+            raise SettingsError("privacy.individual", why)
+        elif not isinstance(self.attribute(self.individual), Identifier):
+            raise SettingsError("privacy.individual", "must be an attribute with role: identifier")
 
     def refuse_returns(self) -> None:
         """Raise SettingsError if the policy bounds how often one person is released: only a service counts that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stream_anon.errors import SettingsError
-from stream_anon.microdata.attributes import Attribute, Identifier, PassThrough, ScalarType, Sensitive, Unknown
+from stream_anon.microdata.attributes import Attribute, PassThrough, ScalarType, Sensitive, Unknown
 from stream_anon.microdata.bounds import (
     LEAST_COMPLETED_K,
     MOST_COUNTERFEITS,
@@ -18,7 +18,6 @@ from stream_anon.microdata.choices.method_choice import ANATOMY, IAB, MethodChoi
 from stream_anon.microdata.choices.window_limits import Shortfall, WindowLimits
 from stream_anon.microdata.diversity import CRITERIA, MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
-from stream_anon.microdata.ids import EVERY_RECORD, Normalization, in_order
 from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
@@ -43,23 +42,6 @@ def check_k(k: int | None, max_share: float, shields: Sequence[Shield], window: 
         raise SettingsError("privacy.max_share", f"must be at least 1/k = {1 / k:g}")
     if window.max_records < k:
         raise SettingsError("window.max_records", f"must be at least k = {k}")
-
-
-def check_individual(
-    individual: str, normalize: tuple[Normalization, ...], attributes: Mapping[str, Attribute]
-) -> None:
-    """Check what tells individuals apart."""
-    if individual == EVERY_RECORD:
-        if normalize:
-            raise SettingsError("privacy.individual.normalize", f"is for an attribute, not for {EVERY_RECORD!r}")
-    elif individual not in attributes:
-        raise SettingsError(
-            "privacy.individual", f"must be a declared attribute or {EVERY_RECORD!r}, got {individual!r}"
-        )
-    elif not isinstance(attributes[individual], Identifier):
-        raise SettingsError("privacy.individual", "must be an attribute with role: identifier")
-    if normalize != in_order(normalize):
-        raise SettingsError("privacy.individual.normalize", "must name each step once, in their order")
 
 
 def check_places(attributes: Sequence[Attribute]) -> None:
@@ -211,13 +193,9 @@ def check_shields(
             raise SettingsError("window.max_records", f"must be at least {shield.k}, the k of {key}")
 
 
-def check_returning(returning: ReturnBound | None, individual: str, window: WindowLimits) -> None:
-    """Check that people are told apart, and that no window waits for some who may not be released again."""
-    if returning is None:
-        return
-    if individual == EVERY_RECORD:
-        raise SettingsError("privacy.returning", f"is for an individual: with {EVERY_RECORD} nobody comes back")
-    if window.shortfall is Shortfall.HOLD:
+def check_returning(returning: ReturnBound | None, window: WindowLimits) -> None:
+    """Check that no window waits for people who may not be released again."""
+    if returning is not None and window.shortfall is Shortfall.HOLD:
         raise SettingsError(
             "window.shortfall",
             "hold is not for privacy.returning: a window of people who have been released often enough would "

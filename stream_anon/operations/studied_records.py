@@ -20,8 +20,7 @@ from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.coding import Passed
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.released_files import released_records
 from stream_anon.operations.released_windows import CertifiedWindows, ReleasedWindows
 from stream_anon.operations.samples import SampleSource

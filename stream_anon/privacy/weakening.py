@@ -13,7 +13,7 @@ from typing import Any
 
 from stream_anon.microdata.diversity import CRITERIA
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.privacy.population.weakened_presence import weakened_presence
 from stream_anon.privacy.returning.weakened_returns import weakened_families, weakened_returns
 

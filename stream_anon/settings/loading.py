@@ -31,6 +31,7 @@ _ONE_USE = (
     "each needs one of its own, since whoever has a key can replay windows (draws), look people up (counts of "
     "returns), sign certificates, or make digests"
 )
+_MESSAGES = {"missing": "is required", "dict_type": "must be a mapping", "list_type": "must be a list"}
 _OF_RECORDS = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"}  # JSON is YAML: .json may be a policy
 
 
@@ -176,14 +177,10 @@ def _first_error(error: ValidationError, place: str | None) -> SettingsError:
     key = ".".join(named) or "settings"
     if first["type"] == "extra_forbidden":
         message = "unknown key" + _allowed_keys(first["loc"])
-    elif first["type"] == "missing":
-        message = "is required"
     elif first["type"] == "model_type":
         message = "must be a mapping of keys" + _allowed_keys((*first["loc"], ""))
-    elif first["type"] == "dict_type":
-        message = "must be a mapping"
-    elif first["type"] == "list_type":
-        message = "must be a list"
+    elif first["type"] in _MESSAGES:
+        message = _MESSAGES[first["type"]]
     else:
         text = first["msg"].removeprefix("Value error, ")
         message = text[:1].lower() + text[1:]

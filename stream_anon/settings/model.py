@@ -5,7 +5,7 @@ Unknown keys are errors; a message names the key, what is allowed and the file.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 from pydantic_settings import (
@@ -16,7 +16,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.microdata.policy_checks import MOST_NULLS
 from stream_anon.settings.attributes.attribute import AttributeSettings
 from stream_anon.settings.sections.certificate_settings import CertificateSettings
@@ -34,9 +34,8 @@ ENVIRONMENT_PREFIX = "STREAM_ANON__"
 class RecordSettings(Section):
     """How records are read, from topics and from files."""
 
-    explanation: ClassVar[
-        str
-    ] = """In every declared field these texts are read as null: a quasi-identifier is missing, a field that
+    explanation = """\
+In every declared field these texts are read as null: a quasi-identifier is missing, a field that
 passes is published as null, a record without an id is rejected. An empty text is a text unless it is among them; an
 empty cell of a CSV file is missing in any case. No category may be among them."""
 
@@ -47,9 +46,8 @@ empty cell of a CSV file is missing in any case. No category may be among them."
 class OutputSettings(Section):
     """How released records are written, to topics and to JSON Lines."""
 
-    explanation: ClassVar[
-        str
-    ] = """The shape changes how values are written, not what they say: [output.md](output.md) has examples.
+    explanation = """\
+The shape changes how values are written, not what they say: [output.md](output.md) has examples.
 Records of a CSV file are `natural` in any case. A change of it changes no promise."""
 
     shape: Literal["natural", "typed", "flat"] = "natural"
@@ -64,7 +62,7 @@ Records of a CSV file are `natural` in any case. A change of it changes no promi
 class HttpSettings(Section):
     """Where health, metrics and status are served; port 0 is any free port."""
 
-    explanation: ClassVar[str] = """Loopback by default. Port 0 is any free port."""
+    explanation = """Loopback by default. Port 0 is any free port."""
 
     host: str = "127.0.0.1"
     """Address for health and metrics."""
@@ -79,7 +77,7 @@ class HttpSettings(Section):
 class LogSettings(Section):
     """How log lines look: for a terminal, for machines, or by what standard error is."""
 
-    explanation: ClassVar[str] = """Lines go to standard error."""
+    explanation = """Lines go to standard error."""
 
     format: Literal["auto", "console", "json"] = "auto"
     """For a terminal or for machines; auto looks."""

@@ -25,7 +25,7 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.choices.engine_choice import MOST_K_FOREST, EngineChoice, Loss
-from stream_anon.microdata.choices.window_limits import MOST_AUTO, Shortfall, WindowLimits
+from stream_anon.microdata.choices.window_limits import MOST_AUTO, AboveMost, Shortfall, WindowLimits
 from stream_anon.microdata.domains import automatic
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.domain import Domain
@@ -35,7 +35,7 @@ from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.secret_files import read_key

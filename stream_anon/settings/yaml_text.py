@@ -21,19 +21,6 @@ _LOOSE = {f"{_TAG}{kind}" for kind in ("bool", "int", "timestamp")}
 MOST_REPEATED = 1_000_000  # characters and nodes that all aliases of a document add
 
 
-class _KeyTwiceError(Exception):
-    """A key occurs twice in one mapping: one of the two would be ignored silently."""
-
-    def __init__(self, key: str, line: int) -> None:
-        super().__init__(key, line)
-        self.key = key
-        self.line = line
-
-
-class _RepeatedError(Exception):
-    """Aliases repeat too much."""
-
-
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader, but for what this file's first lines say."""
 
@@ -50,13 +37,13 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != f"{_TAG}merge":
                 if key.value in seen:
-                    raise _KeyTwiceError(key.value, key.start_mark.line + 1)
+                    raise SettingsError(key.value, f"stands twice in line {key.start_mark.line + 1}")
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def _raise_if_repetitive(root: yaml.Node) -> None:
-    """Raise _RepeatedError where aliases add more than MOST_REPEATED, ValueError where a node lies within itself.
+    """Raise SettingsError where aliases add more than MOST_REPEATED, ValueError where a node lies within itself.
 
     An alias is its anchor's node once more: a node's size is counted once, and added wherever it stands; O(nodes).
     """
@@ -82,7 +69,8 @@ def _raise_if_repetitive(root: yaml.Node) -> None:
         return total
 
     if size(root) > once + MOST_REPEATED:
-        raise _RepeatedError
+        text = f"repeats more than {MOST_REPEATED:,} characters by aliases (`*name`): write out what they stand for"
+        raise SettingsError("settings", text)
 
 
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -105,11 +93,8 @@ def read_yaml(text: str, place: str | None = None) -> object:
     """
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 - a safe loader that is stricter
-    except _KeyTwiceError as error:
-        raise SettingsError(error.key, f"stands twice in line {error.line}", place) from None
-    except _RepeatedError:
-        text = f"repeats more than {MOST_REPEATED:,} characters by aliases (`*name`): write out what they stand for"
-        raise SettingsError("settings", text, place) from None
+    except SettingsError as error:
+        raise SettingsError(error.key, error.message, place) from None
     except RecursionError:
         raise SettingsError("settings", "is not valid YAML: it is nested too deeply", place) from None
     except (yaml.YAMLError, ValueError, TypeError) as error:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from tests.attacks.conftest import Measured
 from tests.attacks.town import Service, classes_of, share, town_policy, townspeople
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from stream_anon.engine.engine import Engine
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.choices.window_limits import Shortfall
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.choices.window_limits import AboveMost, Shortfall
+from stream_anon.microdata.policy import Policy
 from tests.support.batches import batch_of, small_policy
 
 Arrival = tuple[float, int, int]  # seconds since the one before, person, what the person is like

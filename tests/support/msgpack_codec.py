@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from stream_anon.microdata.attributes import ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.output_members import members_of
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts

@@ -7,8 +7,7 @@ from math import floor
 
 from msgspec import UNSET
 
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import Certificate, CertifiedClass
 
 _ROUNDING = Fraction(1, 10**6)  # of a record: a share such as 0.7 % is no exact float

@@ -26,8 +26,7 @@ from stream_anon.judging.tally import MOST_LINKABLE, RareValues
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import Disclosure
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import CheckReport, examine_deployment, examine_file
 from stream_anon.rounding import exactly, in_percent
 

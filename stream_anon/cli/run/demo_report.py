@@ -12,8 +12,7 @@ from rich.text import Text
 from stream_anon.demo.pairing import BeforeAndAfter
 from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.attack.attack_report import AttackReport
 from stream_anon.operations.report.figures.risks import in_words, risk_in_percent
 from stream_anon.operations.report.limits.residual_risks import residual_risks

@@ -20,10 +20,9 @@ from stream_anon.engine.recoding_closer import RecodingCloser
 from stream_anon.engine.window import SealedWindow, missing_counts
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.choices.method_choice import MethodChoice
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.payload import joined, payload_keys, taken
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import SUPPRESSED, Release, Suppression
 from stream_anon.privacy.completed.people_check import (
     CompletedRows,

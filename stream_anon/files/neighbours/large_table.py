@@ -29,8 +29,7 @@ from stream_anon.files.neighbours.table_on_disk import TableOnDisk
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.choices.engine_choice import LearnedOrder
 from stream_anon.microdata.choices.window_limits import MOST_RECORDS
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release, release_without_window
 from stream_anon.privacy.costs.objective import objective
 from stream_anon.privacy.criteria import Criteria

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from stream_anon.files.anonymizing import SOURCE, Anonymization
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.choices.engine_choice import LearnedOrder
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.choices.window_limits import AboveMost
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Release
 
 

@@ -19,9 +19,8 @@ from stream_anon.files.neighbours.sorted_runs import SortedRuns
 from stream_anon.files.neighbours.united import UnitedClasses, Untaken
 from stream_anon.microdata.batch import CodedBatch, Rejects
 from stream_anon.microdata.choices.engine_choice import LearnedOrder
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.payload import taken
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Suppression
 
 _MOST_LEFT = 0.1  # of a window's rows, for the next one: more are left over for another reason, as many as come

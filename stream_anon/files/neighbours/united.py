@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.files.anonymizing import SOURCE
 from stream_anon.microdata.batch import Rejects
+from stream_anon.microdata.choices.window_limits import AboveMost
 from stream_anon.microdata.keys import bytes_keys, keys_of_spans
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Classes, InputRange, Release, Suppression
 from stream_anon.privacy.gcp import gcp
 

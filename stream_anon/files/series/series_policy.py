@@ -7,8 +7,7 @@ from dataclasses import fields
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.choices.method_choice import ONLY_IAB
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 
 def least_values(policy: Policy) -> int:

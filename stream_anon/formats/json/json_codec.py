@@ -19,9 +19,8 @@ from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import MOST_ITEMS, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch, joined_sets
 from stream_anon.microdata.coding import BatchBuilder, Passed
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.payload import joined, taken
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import MOST_RECORD_BYTES

@@ -14,9 +14,9 @@ from stream_anon.formats.tables.passed_columns import PassedColumns
 from stream_anon.microdata.attributes import Attribute, Missing, PassThrough, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.coding import code_value, individual_text, passed_value
-from stream_anon.microdata.ids import EVERY_RECORD, normalized
+from stream_anon.microdata.ids import normalized
 from stream_anon.microdata.keys import text_keys
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.sensitive_keys import criterion_keys
 

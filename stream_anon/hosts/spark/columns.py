@@ -11,8 +11,7 @@ from pyspark.sql import functions
 
 from stream_anon.errors import InputError
 from stream_anon.extras import require
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 
 def declared(frame: Any, policy: Policy) -> Any:

@@ -33,9 +33,8 @@ from stream_anon.hosts.release_folder import move
 from stream_anon.hosts.spark.columns import cores_of, numbered, task_number, tasks_at_once
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.keys import keyed_by
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 _RANGE, _PERSON, _OVER = "range", "person", "over"
 

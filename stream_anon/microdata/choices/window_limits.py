@@ -1,4 +1,4 @@
-"""When a window closes, and what becomes of one of too few people."""
+"""When a window closes, and what becomes of one that would publish too little."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ class Shortfall(StrEnum):
 
     SUPPRESS = "suppress"
     HOLD = "hold"
+
+
+class AboveMost(StrEnum):
+    """What happens to a window that would suppress more than `max_suppressed` of its records."""
+
+    PUBLISH = "publish"
+    SUPPRESS = "suppress"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -109,24 +110,18 @@ class CategoricalDomain(Domain):
     def digits(self) -> Sequence[Digit]:
         """See `Domain`; a digit is a node's place among its siblings."""
         tree = self.hierarchy
-        children: dict[int, list[int]] = {}
-        for node in range(1, len(tree.labels)):
-            children.setdefault(int(tree.parents[node]), []).append(node)
+        siblings: Counter[int] = Counter()
         rank = np.zeros(len(tree.labels), np.int32)
-        for siblings in children.values():
-            rank[siblings] = np.arange(len(siblings))
-        found = []
-        for depth in range(1, tree.height + 1):
-            digit = np.zeros(tree.size, np.int32)
-            for code, leaf in enumerate(tree.leaves.tolist()):
-                node = leaf
-                while tree.depths[node] > depth:
-                    node = int(tree.parents[node])
-                digit[code] = rank[node] if tree.depths[node] == depth else 0
-            if digit.max() > 0:
-                found.append(digit)
-        found = found or [np.zeros(tree.size, np.int32)]
-        return [Digit(int(digit.max()) + 1, 0, digit) for digit in found]
+        for node, parent in enumerate(tree.parents.tolist()[1:], start=1):
+            rank[node] = siblings[parent]
+            siblings[parent] += 1
+        found, node_of = [], tree.leaves
+        for depth in range(tree.height, 0, -1):
+            deep = tree.depths[node_of] == depth
+            found.append(np.where(deep, rank[node_of], 0).astype(np.int32))
+            node_of = np.where(deep, tree.parents[node_of], node_of)
+        told = [digit for digit in reversed(found) if digit.any()] or found[:1]
+        return [Digit(int(digit.max()) + 1, 0, digit) for digit in told]
 
     def schemas(self, form: Form) -> list[Schema]:
         if self.size > MOST_LABELS:

@@ -44,31 +44,6 @@ def _path(raw: Sequence[str], key: str, where: str) -> list[str]:
     return path
 
 
-class _Rows:
-    """How errors name rows and labels.
-
-    Labels of a settings file are its author's own words and are quoted. A file beside it may be another one than
-    was meant, so nothing of its content is quoted: lines stand for labels.
-    """
-
-    def __init__(self, lines: Sequence[int] | None) -> None:
-        self._lines = lines
-        self._first: dict[str, int] = {}  # line by label
-
-    def row(self, number: int, path: Sequence[str] = ()) -> str:
-        """Return how a row is named, counted from 1, and take note of where its labels stand."""
-        if self._lines is None:
-            return f"row {number}"
-        line = self._lines[number - 1]
-        for label in path:
-            self._first.setdefault(label, line)
-        return f"line {line}"
-
-    def label(self, label: str) -> str:
-        """Return how a label is named."""
-        return repr(label) if self._lines is None else f"a label of line {self._first[label]}"
-
-
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
     """A tree of labels over leaves, ragged or not.
@@ -146,7 +121,8 @@ class Hierarchy:
         Parameters
         ----------
         lines
-            The line of each row where they come from a file; then errors name lines and quote no label.
+            The line of each row where they come from a file; then errors name lines and quote no label: it may be
+            another file than was meant. Labels of a settings file are its author's own words.
 
         Raises
         ------
@@ -154,32 +130,37 @@ class Hierarchy:
             For a leaf that stands twice, a node under two parents, a cycle, several roots, a label that is
             both leaf and group, more than 64 levels, or no rows at all.
         """
-        named = _Rows(lines)
         tree: dict[str, dict[str, dict]] = {}  # type: ignore[type-arg]
         parent_of: dict[str, str | None] = {}
         leaves: set[str] = set()
+        where: dict[str, str] = {}  # the first row of each label
+
+        def named(label: str) -> str:
+            return repr(label) if lines is None else f"a label of {where[label]}"
+
         for number, raw in enumerate(rows, start=1):
-            path = _path(raw, key, named.row(number))
+            row = f"row {number}" if lines is None else f"line {lines[number - 1]}"
+            path = _path(raw, key, row)
             leaf = path[0]
             if leaf in leaves:
                 which = repr(leaf) if lines is None else "of this row"
-                raise HierarchyError(key, f"{named.row(number)}: the leaf {which} stands twice")
+                raise HierarchyError(key, f"{row}: the leaf {which} stands twice")
             leaves.add(leaf)
             for child, parent in zip(path, [*path[1:], None], strict=True):
                 if parent_of.setdefault(child, parent) != parent:
                     which = repr(child) if lines is None else "a label"
-                    raise HierarchyError(key, f"{named.row(number)}: {which} lies under two parents")
-            named.row(number, path)
+                    raise HierarchyError(key, f"{row}: {which} lies under two parents")
             branch = tree
             for label in reversed(path):
+                where.setdefault(label, row)
                 branch = branch.setdefault(label, {})
         if len(tree) != 1:
-            names = ", ".join(map(named.label, list(tree)[:5]))
+            names = ", ".join(map(named, list(tree)[:5]))
             raise HierarchyError(key, f"one root is needed, found {len(tree)}: {names}")
         inner = {parent for parent in parent_of.values() if parent is not None}
         both = sorted(leaves & inner)
         if both:
-            raise HierarchyError(key, f"{named.label(both[0])} is both a leaf and a group")
+            raise HierarchyError(key, f"{named(both[0])} is both a leaf and a group")
         ((root, children),) = tree.items()
         return cls._from_branches(root, children, key)
 

@@ -60,15 +60,17 @@ class RangedDomain(NumericDomain):
         self._check_magnitude([("cuts", cut) for cut in self.cuts])
         if any((cut - self.minimum) % self.step for cut in self.cuts):
             raise SettingsError(f"{self.key}.cuts", "must lie on the grid: min plus a multiple of step")
-        codes = [0, *(int((cut - self.minimum) / self.step) for cut in self.cuts), self.size]
-        if any(low >= high for low, high in pairwise(codes)):
+        if any(low >= high for low, high in pairwise([*self._first_codes, self.size])):
             raise SettingsError(f"{self.key}.cuts", "must ascend, above min and at most max")
+
+    @property
+    def _first_codes(self) -> list[int]:
+        return [0, *(int((cut - self.minimum) / self.step) for cut in self.cuts)]
 
     @cached_property
     def starts(self) -> tuple[NDArray[np.int32], ...]:
         """Return the first code of each range, level by level, without the root."""
-        cells = [0, *(int((cut - self.minimum) / self.step) for cut in self.cuts)]
-        found = []
+        cells, found = self._first_codes, []
         while len(cells) > 1:
             found.append(np.array(cells, np.int32))
             cells = cells[:: self.arity]

@@ -14,9 +14,8 @@ from stream_anon.errors import InputError, SettingsError
 from stream_anon.formats.tables.format_names import STANDARD
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.payload import taken
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.families import without_families
 from stream_anon.operations.samples import RecordSample, SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, OriginalTable, table_of

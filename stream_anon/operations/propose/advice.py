@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stream_anon.microdata.bounds import k_of_risk
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.propose.roles import is_personal
 from stream_anon.operations.propose.sensitive import ProposedField
 from stream_anon.operations.propose.support import FEWEST

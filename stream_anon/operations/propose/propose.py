@@ -18,8 +18,7 @@ from stream_anon.formats.tables.undeclared_samples import FieldSample, SampledFi
 from stream_anon.judging.disguises.resembling import in_words
 from stream_anon.microdata.bounds import k_of_risk
 from stream_anon.microdata.coding import code_value
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.propose.advice import (
     USUAL_RISK,

@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from stream_anon.microdata.attributes import PassThrough, PublishedForm, Sensitive
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.audit.audit_report import as_json, iso
 from stream_anon.operations.report.figures.evidence import Evidence, Use

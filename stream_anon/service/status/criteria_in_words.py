@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import k_in_words
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 
 def in_words(policy: Policy) -> tuple[str, ...]:

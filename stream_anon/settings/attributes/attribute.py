@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -22,9 +22,7 @@ from stream_anon.settings.sections.section import Section
 class AttributeSettings(Section):
     """A declared field. A quasi-identifier has exactly one domain, such as hierarchy, numeric or date."""
 
-    explanation: ClassVar[
-        str
-    ] = """A field that is not declared is never published. A quasi-identifier has exactly one
+    explanation = """A field that is not declared is never published. A quasi-identifier has exactly one
 domain: `hierarchy`, `values`, `order`, or a key with a section of its own below. A service does not start if no
 record of its sample has a published field (`missing-field`), unless the field says `accept_missing: true`. If the
 input was empty at the start, a first window without the field is withheld. Missing values are counted in

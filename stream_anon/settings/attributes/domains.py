@@ -6,7 +6,7 @@ import datetime as dt
 import string
 from abc import abstractmethod
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -30,15 +30,7 @@ _MOST_CODES = 2**30
 
 
 class DomainSettings(Section):
-    """What a domain is built from.
-
-    Parameters
-    ----------
-    explanation
-        What the page on settings says of it, beside the table of its keys.
-    """
-
-    explanation: ClassVar[str] = ""
+    """What a domain is built from."""
 
     @abstractmethod
     def build(self, key: str) -> Domain:
@@ -48,7 +40,7 @@ class DomainSettings(Section):
 class NumericSettings(DomainSettings):
     """A grid of numbers."""
 
-    explanation: ClassVar[str] = """A number is published as itself, or in an interval. At most one of
+    explanation = """A number is published as itself, or in an interval. At most one of
 three keys says which intervals there are:
 
 - Without any the range is halved, again and again.
@@ -109,7 +101,7 @@ only in a cell of the grid that enough people share."""
 class PrefixSettings(DomainSettings):
     """Texts that may be published as a prefix."""
 
-    explanation: ClassVar[str] = """A value of length 5 is published as `02138`, `0213*`, `021**` and so on. A whole
+    explanation = """A value of length 5 is published as `02138`, `0213*`, `021**` and so on. A whole
 number is the text of its digits: JSON has no zeros in front, so 2138 is outside, or 02138 with `pad: zeros`. With
 `shorter: true` a value may have any length up to `length`: `SW1A*` stands for every value that begins with SW1A and
 does not tell how many characters follow; `pad` is for values of one length only."""
@@ -140,7 +132,7 @@ does not tell how many characters follow; `pad` is for values of one length only
 class DateSettings(DomainSettings):
     """Days, of texts that tell them or of moments."""
 
-    explanation: ClassVar[str] = """`format` is a pattern of strptime, or one of these words:
+    explanation = """`format` is a pattern of strptime, or one of these words:
 
 - `iso8601`: `2024-05-13T22:30:00+02:00`, with or without time of day, fraction and offset (`Z` for UTC).
 - `epoch-s`, `epoch-ms`, `epoch-us`, `epoch-d`: numbers of seconds and so on since 1970 in UTC; `d` is for days.
@@ -180,7 +172,7 @@ about 119 years."""
 class IpSettings(DomainSettings):
     """Internet addresses, published as networks in CIDR notation."""
 
-    explanation: ClassVar[str] = """With `{version: 4}` the address 10.1.2.3 is published as `10.1.2.0/24`,
+    explanation = """With `{version: 4}` the address 10.1.2.3 is published as `10.1.2.0/24`,
 `10.1.0.0/16`, `10.0.0.0/8` or `*`. All spellings of an address are one value: upper case, zeros that are left out,
 and `::ffff:10.1.2.3` for 10.1.2.3. An address of the other version, or not in `within`, is outside (`unknown`). A
 text that is no address, or has a zone (`%eth0`), is of a wrong type.
@@ -208,9 +200,8 @@ such as `within: "2001:db8::/32"`, and prefixes such as `[40, 48, 56]`."""
 class BalancedSettings(Section):
     """An automatic hierarchy: `arity` neighbours of an ordered list under each node."""
 
-    explanation: ClassVar[
-        str
-    ] = """A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
+    explanation = """\
+A mapping with these two keys is built from an ordered list. `hierarchy` may also name a CSV file
 with a row per leaf, from leaf to root, or be a nested mapping of groups. The file must be a regular one of 64 MiB
 at the most; errors name its lines and never its words. Aliases of YAML (`&name`, `*name`) may
 repeat a million characters."""
@@ -224,9 +215,8 @@ repeat a million characters."""
 class WordsSettings(Section):
     """An automatic hierarchy: texts under what they begin with, word by word."""
 
-    explanation: ClassVar[
-        str
-    ] = """A mapping with `texts` is built from what the texts begin with: `this is a test` is published as
+    explanation = """\
+A mapping with `texts` is built from what the texts begin with: `this is a test` is published as
 `this is a`, then `this is`, then `this`, then `*`. A text must not be what another one begins with."""
 
     texts: list[Annotated[str, Field(min_length=1)]] = Field(min_length=2)

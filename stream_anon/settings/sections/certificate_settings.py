@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -24,9 +24,8 @@ class SigningSettings(Section):
 class CertificateSettings(Section):
     """What certificates get beside their content."""
 
-    explanation: ClassVar[
-        str
-    ] = """With `sign`, certificates and policy documents are signed, so that `stream-anon audit --public-key FILE`
+    explanation = """\
+With `sign`, certificates and policy documents are signed, so that `stream-anon audit --public-key FILE`
 tells which of them somebody else wrote, changed, left out or repeated. It needs the extra `sign`. Workers of a
 service may have the same key or each its own. The functions for Spark and Bytewax take the file as
 `signing_key_file`, and do not read this setting. See [audit.md](../explain/audit.md#signatures)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 from pydantic import ConfigDict, Field, model_validator
@@ -15,9 +15,7 @@ from stream_anon.settings.sections.section import Section
 class RecursionSettings(Section):
     """Recursive (c, l)-diversity."""
 
-    explanation: ClassVar[
-        str
-    ] = """The most frequent value occurs fewer than `c` times as often as all values from the `l`-th most
+    explanation = """The most frequent value occurs fewer than `c` times as often as all values from the `l`-th most
 frequent on together."""
 
     c: float = Field(gt=0, le=MOST_CLASS)
@@ -29,9 +27,7 @@ frequent on together."""
 class ClosenessSettings(Section):
     """t-closeness."""
 
-    explanation: ClassVar[
-        str
-    ] = """The earth mover's distance from the values of the window's released records is at most `t`.
+    explanation = """The earth mover's distance from the values of the window's released records is at most `t`.
 `ordered` needs `type: integer` or `type: number`."""
 
     t: float = Field(gt=0, lt=1)
@@ -43,9 +39,8 @@ class ClosenessSettings(Section):
 class DiversitySettings(Section):
     """What a sensitive attribute must show in every class; all criteria that are given hold together."""
 
-    explanation: ClassVar[
-        str
-    ] = """For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
+    explanation = """\
+For an attribute of `role: sensitive`. One without an entry is published without a criterion; one
 with an entry has at least one, and all that are given hold together, in every class.
 [privacy.md](../explain/privacy.md) says what each promises.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,9 +13,7 @@ from stream_anon.settings.sections.section import Section
 class EngineSettings(Section):
     """Which partitioner forms the classes."""
 
-    explanation: ClassVar[
-        str
-    ] = """`forest`, `k-forest` and `mondrian` choose levels class by class. `full-domain` publishes each
+    explanation = """`forest`, `k-forest` and `mondrian` choose levels class by class. `full-domain` publishes each
 quasi-identifier on one level in all windows, so that readers get columns of one granularity, and suppresses the
 groups of a window that do not meet the criteria. A level counts upwards from the value itself, 0, to the root, the
 height of the hierarchy; a short branch of a tree stays at its leaf until its parent's level is reached. A missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -22,7 +22,7 @@ _MOST_ID = (1 << 63) - 1
 class FormatSettings(Section):
     """The formats of the input and of the output, each for itself."""
 
-    explanation: ClassVar[str] = (
+    explanation = (
         """Instead of one name for both. All but `json` need a registry: [registry.md](../guides/registry.md)."""
     )
 
@@ -35,9 +35,8 @@ class FormatSettings(Section):
 class RegistrySettings(Section):
     """The schema registry, by Confluent's REST interface."""
 
-    explanation: ClassVar[
-        str
-    ] = """For every `kafka.format` but `json`; [registry.md](../guides/registry.md) says how records are framed and
+    explanation = """\
+For every `kafka.format` but `json`; [registry.md](../guides/registry.md) says how records are framed and
 what the service waits for. Give `username` and a password, or a token, or neither. A secret may be in a file of
 its own, which is read again for each request. Secrets need an https address, except on this machine."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
@@ -38,9 +38,8 @@ def _servers(value: str) -> str:
 class SecuritySettings(Section):
     """How the connection to the broker is secured. A secret may stand in a file of its own instead: `*_file`."""
 
-    explanation: ClassVar[
-        str
-    ] = """How to set it up and what a user must be allowed: [kafka.md](../guides/kafka.md). A SASL protocol needs
+    explanation = """\
+How to set it up and what a user must be allowed: [kafka.md](../guides/kafka.md). A SASL protocol needs
 `sasl_mechanism` and, for PLAIN and SCRAM, `username` and either `password` or `password_file`; for OAUTHBEARER
 one of `token_file`, `token_command` and `token_endpoint`, the last with `client_id` and `client_secret_file` or
 `client_secret`; for AWS_MSK_IAM `aws_region`. Keep passwords out of the settings file: in a variable, or in a file
@@ -127,9 +126,7 @@ of their own."""
 class InputSettings(Section):
     """All topics whose names fit, those that appear later too."""
 
-    explanation: ClassVar[
-        str
-    ] = """Instead of one topic or a list of topics. The pattern must not fit a topic of the service's
+    explanation = """Instead of one topic or a list of topics. The pattern must not fit a topic of the service's
 own: where `people.anonymous` lies beside `people.north`, write `people\\.(?!anonymous).*`. A topic that appears
 later is noticed within 10 s and read from `kafka.start` on."""
 
@@ -149,9 +146,8 @@ later is noticed within 10 s and read from `kafka.start` on."""
 class KafkaSettings(Section):
     """The topics between which a service works, and the topics beside them."""
 
-    explanation: ClassVar[
-        str
-    ] = """Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
+    explanation = """\
+Needed by `run`, `check`, `topics`, `forget`, `realign`, and by `audit` without files; files need no
 such section. `input`, `output`, `certificates`, `dead_letters`, `ledger` and `returns` must be different topics.
 [exactly-once.md](../explain/exactly-once.md) says what the protocol does with these settings, and
 [change-events.md](../guides/change-events.md) explains envelopes. `fault` is allowed with `development: true`

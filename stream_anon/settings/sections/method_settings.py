@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -33,9 +33,7 @@ class ChoiceSettings(Section):
 class MethodSettings(Section):
     """A classic method that recodes a file as one table, in place of the engine. `run` refuses it."""
 
-    explanation: ClassVar[
-        str
-    ] = """Of files only: `stream-anon anonymize` recodes the whole file as one table, and `engine` and
+    explanation = """Of files only: `stream-anon anonymize` recodes the whole file as one table, and `engine` and
 `window.max_records` are not used. `run` and `Anonymizer` refuse such a policy. Which method is for what, and what
 it promises: [recoders.md](../explain/recoders.md). An option that is not the method's is an error."""
 

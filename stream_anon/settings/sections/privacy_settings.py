@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -21,9 +21,8 @@ SHARE_PATTERN = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?) ?%$"
 class IndividualSettings(Section):
     """The attribute that tells individuals apart, and which spellings of an id are one individual's."""
 
-    explanation: ClassVar[
-        str
-    ] = """Instead of a name alone. Every spelling of an id counts as an individual of its own, but for the
+    explanation = """\
+Instead of a name alone. Every spelling of an id counts as an individual of its own, but for the
 differences that `normalize` names. They are taken away in this order, in every way in, before anybody is counted:
 
 - `nfkc`: Unicode's compatibility form (letters composed or not, full width, ligatures).
@@ -45,9 +44,8 @@ rejected where anything is normalized. `input.null_values` are compared before. 
 class ShieldSettings(Section):
     """Every published tuple of these quasi-identifiers is shared by at least k individuals."""
 
-    explanation: ClassVar[
-        str
-    ] = """`k` of `privacy` is the requirement on all quasi-identifiers; a shield is a further one on some of
+    explanation = """\
+`k` of `privacy` is the requirement on all quasi-identifiers; a shield is a further one on some of
 them, such as `shields: [{attributes: [age, zip], k: 50}]`: what is published of age and zip, whatever stands
 beside it, is shared by 50 individuals of the window. A shield whose `k` is no larger than `privacy.k`, or than
 that of a shield on the same attributes and more, is met anyway. Classes are formed as without shields. Where too
@@ -65,9 +63,8 @@ suppressed whole or held (`window.shortfall`). Of methods for files, `iab` meets
 class ReturningSettings(Section):
     """How often one person is released at most, whatever windows they come to."""
 
-    explanation: ClassVar[
-        str
-    ] = """For `run` with `delivery: exactly-once`, and one `input` topic that is keyed by person: all records of
+    explanation = """\
+For `run` with `delivery: exactly-once`, and one `input` topic that is keyed by person: all records of
 a person stand in one partition. A release is a window with one or more records of a person. Further records of a
 person who has had `most` releases are suppressed (`returning`). Periods are counted from the epoch: a person is
 released at most `most` times in each of them, and at most twice as often in any stretch of time as long as one.
@@ -87,9 +84,8 @@ it: [operations.md](../guides/operations.md#returns)."""
 class PresenceSettings(Section):
     """How many of the people who fit a class are in this class, at most: the upper bound of delta-presence."""
 
-    explanation: ClassVar[
-        str
-    ] = """Of all people of the population who fit what is published of a class, at most the share `most` may be
+    explanation = """\
+Of all people of the population who fit what is published of a class, at most the share `most` may be
 individuals of the class. `population` is a CSV file: a column for each quasi-identifier, by the column that it
 has in a CSV file of records, with values as records have them, an empty cell for none; and the column `count`,
 how many people have this combination. People who are missing from it do not count. Where a class has too many, it
@@ -114,7 +110,7 @@ def _said(k: object) -> object:
 class PrivacySettings(Section):
     """What must hold of every published class."""
 
-    explanation: ClassVar[str] = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
+    explanation = """See [privacy.md](../explain/privacy.md). `individual: person_id` is short for
 `individual: {field: person_id}`.
 
 One of `k` and `max_risk` is required. `max_risk: 0.09` means the same as `k: 12`: somebody who knows that a

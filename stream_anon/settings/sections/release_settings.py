@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import BeforeValidator, StringConstraints
 
@@ -27,9 +27,8 @@ Day = Annotated[dt.date, BeforeValidator(_day)]
 class ReleaseSettings(Section):
     """For whom and for what records are released, until when, and who answers for that."""
 
-    explanation: ClassVar[
-        str
-    ] = """What a data protection officer signs, in the officer's words: one line of up to 1,000 characters each.
+    explanation = """\
+What a data protection officer signs, in the officer's words: one line of up to 1,000 characters each.
 All of it may be left out. It stands in the policy document beside the certificates, and in reports. It changes no
 record, but a change of it is another policy, with another digest. Write nothing that readers of certificates may
 not know.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,9 +14,8 @@ from stream_anon.windowing.bounds import LEAST_MEMORY
 class WindowSettings(Section):
     """When a window closes."""
 
-    explanation: ClassVar[
-        str
-    ] = """A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
+    explanation = """\
+A window closes when it is full, or when its oldest record is as old as a limit that is drawn anew for
 each window, between 0.9 and 1 times `max_delay`. A larger window loses less information and costs less per
 record, so leave `max_records` out: then `max_delay` decides. With `auto` a window is full when what it holds
 takes `max_memory`, or at 1,000,000 records (10,000 with `k-forest`). A service begins with 100,000 and doubles

@@ -10,8 +10,7 @@ import pytest
 from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.collected_violations import MOST_OF_A_KIND
 from stream_anon.audit.verdict import Kind
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy

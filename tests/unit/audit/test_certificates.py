@@ -9,8 +9,7 @@ import pytest
 
 from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.verdict import Kind, Verdict, Violation
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certifying import certificate_parts
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy

@@ -15,9 +15,8 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.attributes import Identifier, ScalarType, Sensitive
 from stream_anon.microdata.choices.window_limits import WindowLimits
 from stream_anon.microdata.diversity import MOST_CLASS, Closeness, Distance, Diversity, Recursion
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import (
     Asked,

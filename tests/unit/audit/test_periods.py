@@ -17,8 +17,7 @@ from stream_anon.audit.verdict import Change
 from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.choices.engine_choice import EngineChoice
 from stream_anon.microdata.choices.window_limits import WindowLimits
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.privacy.certificate import Certificate, CertifiedRange
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument

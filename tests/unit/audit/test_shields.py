@@ -12,8 +12,7 @@ import pytest
 from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.bounds import Shield
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument

@@ -11,7 +11,8 @@ import pytest
 from stream_anon.audit.audit import audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.bounds import RecordBound
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.choices.window_limits import AboveMost
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.policy_document import PolicyDocument

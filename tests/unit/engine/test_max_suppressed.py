@@ -22,11 +22,11 @@ from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.choices.engine_choice import EngineChoice
-from stream_anon.microdata.choices.window_limits import WindowLimits
+from stream_anon.microdata.choices.window_limits import AboveMost, WindowLimits
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from tests.support.batches import batch_of

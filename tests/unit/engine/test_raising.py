@@ -24,8 +24,7 @@ from stream_anon.microdata.diversity import Closeness, Diversity
 from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.costs.cost import cost_model, interval_cost

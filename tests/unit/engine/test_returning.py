@@ -18,8 +18,7 @@ from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.microdata.bounds import RecordBound, ReturnBound
-from stream_anon.microdata.choices.window_limits import Shortfall
-from stream_anon.microdata.policy import AboveMost
+from stream_anon.microdata.choices.window_limits import AboveMost, Shortfall
 from stream_anon.microdata.release import Release, ReleasedPeople, Suppression
 from tests.support.batches import batch_of, small_policy
 

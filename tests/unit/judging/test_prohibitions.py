@@ -17,8 +17,7 @@ from stream_anon.judging.refusing import weighed
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, Study, study
 from stream_anon.judging.tally import Rarity, Tally
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.check.checking import examine_file
 from stream_anon.settings.policy_file import load_policy
 from tests.support.identifiers import NAMES, OF_PEOPLE, OF_THINGS

@@ -14,8 +14,7 @@ import pytest
 from stream_anon.errors import InputError, LaterVersionError
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.released_windows import ReleasedWindows, certified_windows
 from tests.support.policies import write_document, write_json_lines

@@ -11,8 +11,7 @@ from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recu
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.criteria import ClassCounts, Criteria, Spread, Spreads
 

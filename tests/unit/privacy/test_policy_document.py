@@ -32,9 +32,8 @@ from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.domains.hierarchy import MOST_LEVELS, Hierarchy
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.statement import Statement
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import PART_BYTES
 from stream_anon.privacy.policy_document import (

@@ -23,7 +23,7 @@ from stream_anon.microdata.attributes import (
 )
 from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.choices.engine_choice import Loss
-from stream_anon.microdata.choices.window_limits import Shortfall
+from stream_anon.microdata.choices.window_limits import AboveMost, Shortfall
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.dates import DateDomain
@@ -31,7 +31,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.ids import Normalization
 from stream_anon.microdata.output.shape import Shape
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of

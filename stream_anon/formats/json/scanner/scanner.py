@@ -32,9 +32,8 @@ from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.keys import PADDING, PROCESS_KEY, padded_words, text_keys
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.texts import Texts
 
 _NULL = len(b"null")

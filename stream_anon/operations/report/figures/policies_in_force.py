@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from stream_anon.audit.judges import JudgedCertificate
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 
 MOST_POLICIES = 1_000  # more are those of a forger
 

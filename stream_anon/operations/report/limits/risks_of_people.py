@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
 from stream_anon.rounding import exactly

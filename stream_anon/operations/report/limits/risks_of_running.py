@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.choices.window_limits import AboveMost
+from stream_anon.microdata.policy import Policy
 from stream_anon.operations.report.figures.evidence import UNKNOWN, Evidence
 from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
 

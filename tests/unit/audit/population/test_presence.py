@@ -16,8 +16,7 @@ from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.attributes import Unknown
 from stream_anon.microdata.domains.numbers import NumericDomain
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 from stream_anon.privacy.certifying import certificate_parts

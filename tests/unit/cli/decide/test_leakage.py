@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations import studied_records
 from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource

@@ -18,8 +18,7 @@ from stream_anon.formats.tables.json_lines import JsonLinesReader, JsonLinesWrit
 from stream_anon.formats.tables.new_files import NewFile
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 POLICY = Policy(

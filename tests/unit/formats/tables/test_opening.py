@@ -32,8 +32,7 @@ from stream_anon.microdata.attributes import Insensitive, ScalarType
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.samples import sample_of_file
 

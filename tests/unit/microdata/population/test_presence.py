@@ -12,8 +12,7 @@ from stream_anon.microdata.attributes import PublishedForm, Unknown
 from stream_anon.microdata.choices.method_choice import ANATOMY, IAB, MethodChoice
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.population.presence import AskedPresence, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.attacks.town import town_policy

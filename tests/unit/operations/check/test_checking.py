@@ -19,8 +19,8 @@ from stream_anon.judging.sample_study import Sample, Study, study
 from stream_anon.measures.window_leakage.before import least_told
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.choices.window_limits import Shortfall
-from stream_anon.microdata.ids import EVERY_RECORD, Normalization
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.ids import Normalization
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.check import checking
 from stream_anon.operations.starting import conditions

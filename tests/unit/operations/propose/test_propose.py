@@ -25,8 +25,7 @@ from stream_anon.microdata.domains.dates import DateDomain
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.propose.propose import propose
 from stream_anon.operations.propose.roles import FieldKind, kind_of, person_score

@@ -13,8 +13,7 @@ import pytest
 from stream_anon.cli import main as cli
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import PassThrough
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.propose import propose
 from stream_anon.operations.propose.roles import FieldKind, kind_of
 from stream_anon.settings.policy_file import load_policy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stream_anon.microdata.ids import EVERY_RECORD
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.propose.propose import propose
 from stream_anon.operations.propose.roles import FieldKind, is_id, kind_of, person_score
 from tests.support.identifiers import OF_PEOPLE

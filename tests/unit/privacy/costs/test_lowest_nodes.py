@@ -24,8 +24,7 @@ from stream_anon.microdata.domains.domain import WHOLE_TABLE
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.walk import TABLE
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.costs import cost, lowest_nodes
 from stream_anon.privacy.costs.cost import interval_cost

@@ -11,9 +11,9 @@ from stream_anon.audit.certificates import Counted
 from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.judges import Judge, JudgedCertificate
 from stream_anon.microdata.batch import Reason
-from stream_anon.microdata.ids import EVERY_RECORD
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.output.stated_returns import StatedSeries
+from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.report.figures import evidence as room
 from stream_anon.operations.report.figures.evidence import UNKNOWN, Evidence
 from stream_anon.operations.report.figures.timeline import TimeStretch

@@ -11,11 +11,10 @@ import pytest
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.bounds import RecordBound, ReturnBound, Shield
 from stream_anon.microdata.choices.engine_choice import EngineChoice
-from stream_anon.microdata.choices.window_limits import WindowLimits
+from stream_anon.microdata.choices.window_limits import AboveMost, WindowLimits
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.microdata.ids import EVERY_RECORD
-from stream_anon.microdata.policy import AboveMost, Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.report.figures.evidence import Evidence, Use
 from stream_anon.operations.report.limits.residual_risk import ResidualRisk
 from stream_anon.operations.report.limits.residual_risks import residual_risks
