@@ -115,6 +115,11 @@ def test_no_sentence_becomes_an_item_of_a_list_because_its_line_begins_with_a_nu
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_table_has_run_together_into_a_paragraph(page: Path) -> None:
+    assert re.findall(r".*\S +\| +\| *-{3}.*", page.read_text()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = set(FILE.findall(_code(page)))
     missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "stream_anon" / name).exists())]
