@@ -7,7 +7,7 @@ audit (`audit.spreads`) count each for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from math import ceil
@@ -172,22 +172,21 @@ def _more(old: float, new: float) -> bool:
     return new > old
 
 
-def _weaker_recursion(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return bool(new["c"] > old["c"] or new["l"] < old["l"])
-
-
-def _weaker_closeness(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return bool(new["t"] > old["t"] or new["distance"] != old["distance"])
-
-
 CRITERIA: tuple[Criterion, ...] = (
     Criterion("distinct_l", _less),
     Criterion("p_sensitive", _less),
     Criterion("entropy_l", _less),
     Criterion("alpha", _more),
-    Criterion("recursive_cl", _weaker_recursion, lambda asked: f"c = {asked['c']:g}, l = {asked['l']}"),
     Criterion(
-        "t_closeness", _weaker_closeness, lambda asked: f"{asked['t']:g} ({asked['distance']})", of_window=True
+        "recursive_cl",
+        lambda old, new: new["c"] > old["c"] or new["l"] < old["l"],
+        lambda asked: f"c = {asked['c']:g}, l = {asked['l']}",
+    ),
+    Criterion(
+        "t_closeness",
+        lambda old, new: new["t"] > old["t"] or new["distance"] != old["distance"],
+        lambda asked: f"{asked['t']:g} ({asked['distance']})",
+        of_window=True,
     ),
     Criterion("delta_disclosure", _more, of_window=True),
     Criterion("beta_likeness", _more, of_window=True),

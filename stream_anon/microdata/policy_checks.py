@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import Attribute, PassThrough, ScalarType, Sensitive, Unknown
-from stream_anon.microdata.bounds import (
-    LEAST_COMPLETED_K,
-    MOST_COUNTERFEITS,
-    RecordBound,
-    ReturnBound,
-    Shield,
-)
+from stream_anon.microdata.bounds import LEAST_COMPLETED_K, MOST_COUNTERFEITS, RecordBound, ReturnBound, Shield
 from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, MOST_K_FOREST, EngineChoice, Loss
 from stream_anon.microdata.choices.method_choice import ANATOMY, IAB, MethodChoice
 from stream_anon.microdata.choices.window_limits import Shortfall, WindowLimits

@@ -26,8 +26,8 @@ def settings_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a settings file."""
     generated = Settings.model_json_schema()
     definitions = generated.pop("$defs")
-    for name, model in _models(Settings, {}):
-        target = generated if model is Settings else definitions[name]
+    for model in _models(Settings, set()):
+        target = generated if model is Settings else definitions[model.__name__]
         for key, field in model.model_fields.items():
             target["properties"][key] = _property(field, target["properties"][key])
     head = {
@@ -40,12 +40,12 @@ def settings_schema() -> dict[str, Any]:
     return {**head, **_untitled(generated), "$defs": _untitled(definitions)}
 
 
-def _models(model: type[BaseModel], seen: dict[str, type[BaseModel]]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """Yield a model and all that its fields hold, by the names of their definitions."""
-    if model.__name__ in seen:
+def _models(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[type[BaseModel]]:
+    """Yield a model and all that its fields hold, each once."""
+    if model in seen:
         return
-    seen[model.__name__] = model
-    yield model.__name__, model
+    seen.add(model)
+    yield model
     for field in model.model_fields.values():
         for inner in models_in(field.annotation):
             yield from _models(inner, seen)

@@ -92,12 +92,7 @@ def build_policy(settings: Settings, place: Path, *, with_secrets: bool = True) 
             diversity={name: one for name, given in asked.items() if (one := given.diversity) is not None},
             window=_limits(settings.window, chosen.name),
             engine=EngineChoice(
-                chosen.name,
-                chosen.seed,
-                chosen.relaxed,
-                chosen.least_loss,
-                Loss(chosen.loss),
-                rounds=chosen.rounds,
+                chosen.name, chosen.seed, chosen.relaxed, chosen.least_loss, Loss(chosen.loss), rounds=chosen.rounds
             ),
             extra_levels=settings.privacy.extra_levels,
             revision=settings.privacy.revision,
@@ -168,7 +163,7 @@ def _attribute(
     name: str, given: AttributeSettings, asked: DiversitySettings | None, place: Path, digest: Any
 ) -> Attribute:
     """Return a declared field; `asked` says which families its values are in."""
-    key, keys = f"attributes.{name}", tuple(given.path or ())
+    key = f"attributes.{name}"
     quasi = given.role == "quasi-identifier"
     domains = [k for k in DOMAIN_KEYS if getattr(given, k) is not None]
     if quasi and len(domains) != 1:
@@ -189,12 +184,16 @@ def _attribute(
         raise SettingsError(f"{key}.accept_linkable", "is for role: sensitive and insensitive only")
     if given.role == "identifier" and given.accept_missing:
         raise SettingsError(f"{key}.accept_missing", "is for published fields: without an id a record is rejected")
+    common: dict[str, Any] = {
+        "keys": tuple(given.path or ()),
+        "accept_missing": given.accept_missing,
+        "coerce": given.coerce,
+    }
     if given.role == "identifier":
         if given.type is not None:
             raise SettingsError(f"{key}.type", "an identifier needs no type: it is never published")
-        return Identifier(name, keys=keys, coerce=given.coerce)
+        return Identifier(name, **common)
     kind = ScalarType((given.type or "string").removesuffix(LIST_MARK))
-    common: dict[str, Any] = {"keys": keys, "accept_missing": given.accept_missing, "coerce": given.coerce}
     if given.role == "insensitive":
         return Insensitive(name, kind, given.accept_linkable, many, **common)
     if given.role == "sensitive":
@@ -202,11 +201,23 @@ def _attribute(
             families = tuple(map(tuple, asked.families or ()))
             common |= {"families": families, "rest": asked.rest, "shown_as": ShownAs(asked.publish)}
         return Sensitive(name, kind, given.accept_linkable, many, **common)
-    return _quasi_identifier(name, given, kind, _domain(key, given, place, digest))
+    domain = _domain(key, given, place, digest)
+    return QuasiIdentifier(
+        name,
+        domain,
+        given.weight,
+        Missing(given.missing),
+        Unknown(given.unknown),
+        _publication(key, given, kind, domain),
+        kind,
+        min_level=given.min_level,
+        max_level=given.max_level,
+        **common,
+    )
 
 
-def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, domain: Domain) -> QuasiIdentifier:
-    key = f"attributes.{name}"
+def _publication(key: str, given: AttributeSettings, kind: ScalarType, domain: Domain) -> PublishedForm:
+    """Return how the values of a quasi-identifier are published; SettingsError if its domain is none for that."""
     if given.publish is not None and given.order is not None:
         raise SettingsError(f"{key}.publish", "is for hierarchy and values: of an order ranges are published")
     publication = PublishedForm(given.publish or "nodes")
@@ -217,22 +228,7 @@ def _quasi_identifier(name: str, given: AttributeSettings, kind: ScalarType, dom
         raise SettingsError(f"{key}.type", "is for hierarchy and values only")
     if labels is not None and kind is not ScalarType.STRING:
         _check_leaves(key, kind, list(labels), quoted=not isinstance(given.hierarchy, str))
-    if domain.tight:
-        publication = PublishedForm.TIGHT
-    return QuasiIdentifier(
-        name,
-        domain,
-        given.weight,
-        Missing(given.missing),
-        Unknown(given.unknown),
-        publication,
-        kind,
-        keys=tuple(given.path or ()),
-        accept_missing=given.accept_missing,
-        coerce=given.coerce,
-        min_level=given.min_level,
-        max_level=given.max_level,
-    )
+    return PublishedForm.TIGHT if domain.tight else publication
 
 
 def _check_leaves(key: str, kind: ScalarType, labels: list[str], *, quoted: bool) -> None:

@@ -15,16 +15,7 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from tests.attacks.conftest import Measured
-from tests.attacks.town import (
-    ENGINES,
-    ILLNESSES,
-    Person,
-    Service,
-    classes_of,
-    share,
-    town_policy,
-    townspeople,
-)
+from tests.attacks.town import ENGINES, ILLNESSES, Person, Service, classes_of, share, town_policy, townspeople
 
 KNOWN = ("age", "home")
 K = 40

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_anon.errors import Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByLabel, Reading
-from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema, category_text
+from stream_anon.microdata.domains.domain import Domain, Form, Published, Schema, category_text
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL, Hierarchy
 from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk
 
@@ -41,9 +41,6 @@ class CategoricalDomain(Domain):
         if code is None:
             raise Unfit(Reason.UNKNOWN_VALUE)
         return code
-
-    def values(self) -> Mapping[Scalar, int]:
-        return {label: code for label, code in self.hierarchy.code_of.items()}  # noqa: C416 - widens the keys
 
     def labels(self) -> Mapping[str, int]:
         return self.hierarchy.code_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ from stream_anon.microdata.domains.calendar.moments import (
 )
 from stream_anon.microdata.domains.calendar.offset_periods import count_days, days_of_zone
 from stream_anon.microdata.domains.code_reading import ByMoment, ByText, OneByOne, Reading
-from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
+from stream_anon.microdata.domains.domain import Domain, Form, Published, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.intervals import TimeInterval
 from stream_anon.microdata.domains.walk import FIRSTS, FIRSTS_LEVEL, Digit, Walk, digits_of_two_bits
@@ -213,10 +213,6 @@ class DateDomain(Domain):
         if self.is_fine:
             return self._cells.table(per_second)
         return days_of_zone(self._cells.zone, self.earliest, self.latest, per_second)
-
-    def values(self) -> Mapping[Scalar, int] | None:
-        """Return None unless the format writes each day in one way only."""
-        return None if self._texts is None else {text: code for text, code in self._texts.items()}  # noqa: C416 - widens
 
     @cached_property
     def _texts(self) -> dict[str, int] | None:

@@ -29,7 +29,7 @@ Published: TypeAlias = Scalar | dict[str, int | float] | list[Scalar] | None
 Schema: TypeAlias = dict[str, Any]
 
 _MOST_WHOLE = 10**64  # no label is such a number, and Python refuses to write one of thousands of digits
-WHOLE_TABLE = 1024  # leaves up to which an enumerable domain may list its values
+WHOLE_TABLE = 1024  # leaves up to which something may be listed for each two of them
 
 
 class Form(NamedTuple):
@@ -126,10 +126,6 @@ class Domain(Protocol):
     def code(self, value: object) -> int:
         """Return the code of a decoded value; `Unfit` if it is of a wrong type or outside."""
         ...
-
-    def values(self) -> Mapping[Scalar, int] | None:
-        """Return the code of every value as JSON decodes it, or None where these are too many."""
-        return None
 
     def labels(self) -> Mapping[str, int] | None:
         """Return the code of every category; None where values are no categories.

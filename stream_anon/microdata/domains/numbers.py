@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -15,7 +15,7 @@ import numpy as np
 from stream_anon.errors import SettingsError, Unfit
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.domains.code_reading import ByNumber, Reading
-from stream_anon.microdata.domains.domain import WHOLE_TABLE, Domain, Form, Published, Scalar, Schema
+from stream_anon.microdata.domains.domain import Domain, Form, Published, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.intervals import NumberInterval
 from stream_anon.microdata.domains.walk import (
@@ -142,16 +142,6 @@ class NumericDomain(Domain):
         if self.decimals is not None and exact % self._unit:
             raise Unfit(Reason.WRONG_TYPE)
         return min(int((exact - self.minimum) // self.step), self.size - 1)
-
-    def values(self) -> Mapping[Scalar, int] | None:
-        if self.decimals is None:
-            return None
-        units = int((self.maximum - self.minimum) / self._unit) + 1
-        if units > 64 * WHOLE_TABLE:
-            return None
-        exact = (self.minimum + i * self._unit for i in range(units))
-        whole = self.decimals == 0
-        return {(int(v) if whole else float(v)): int((v - self.minimum) // self.step) for v in exact}
 
     def node(self, low: int, high: int) -> tuple[int, int]:
         if self.tight or low == high:

@@ -14,7 +14,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.automatic import BETWEEN, balanced
 from stream_anon.microdata.domains.categories import MOST_LABELS, CategoricalDomain
 from stream_anon.microdata.domains.code_reading import Reading
-from stream_anon.microdata.domains.domain import Domain, Form, Published, Scalar, Schema
+from stream_anon.microdata.domains.domain import Domain, Form, Published, Schema
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.domains.walk import SPAN, Digit, Walk, digits_of_two_bits
 
@@ -67,9 +67,6 @@ class OrderedDomain(Domain):
 
     def code(self, value: object) -> int:
         return self._tree.code(value)
-
-    def values(self) -> Mapping[Scalar, int]:
-        return self._tree.values()
 
     def labels(self) -> Mapping[str, int]:
         return self._tree.labels()

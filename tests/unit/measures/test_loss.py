@@ -9,12 +9,7 @@ import pytest
 
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.distance import prec
-from stream_anon.measures.loss import (
-    average_class_size,
-    classification_loss,
-    conditional_entropy,
-    discernibility,
-)
+from stream_anon.measures.loss import average_class_size, classification_loss, conditional_entropy, discernibility
 from stream_anon.measures.risk import marketer, prosecutor
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain

@@ -8,14 +8,7 @@ import pytest
 from stream_anon.errors import Unfit
 from stream_anon.microdata.attributes import Identifier, Insensitive, ScalarType
 from stream_anon.microdata.batch import NO_ATTRIBUTE, Reason
-from stream_anon.microdata.coding import (
-    UNREADABLE,
-    BatchBuilder,
-    CodedRecord,
-    Misfit,
-    find,
-    individual_key,
-)
+from stream_anon.microdata.coding import UNREADABLE, BatchBuilder, CodedRecord, Misfit, find, individual_key
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier

@@ -33,7 +33,7 @@ RECORDS = (
 
 
 def test_the_worked_example_in_the_documents_is_what_the_code_computes() -> None:
-    cities = ATTRIBUTES[1].domain.values()
+    cities = ATTRIBUTES[1].domain.labels()
     columns = np.array([(age, cities[city], int(code)) for _, age, city, code in RECORDS], np.int32).T
     classes = np.array([number for number, *_ in RECORDS], np.int32)
     found = generalize([Generalizer(each) for each in ATTRIBUTES], ATTRIBUTES, columns, classes, 2)

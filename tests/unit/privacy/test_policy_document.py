@@ -36,12 +36,7 @@ from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import PART_BYTES
-from stream_anon.privacy.policy_document import (
-    NO_PROMISE,
-    PolicyDocument,
-    join_document,
-    read_document_part,
-)
+from stream_anon.privacy.policy_document import NO_PROMISE, PolicyDocument, join_document, read_document_part
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
 from tests.support.data import ROOT

@@ -93,7 +93,6 @@ def test_a_continuous_cell_is_published_as_its_range() -> None:
     assert [height.code(v) for v in (0, 0.4999, 0.5, 1.75, 2, 2.0)] == [0, 0, 1, 3, 3, 3]
     assert height.publish(1, 1) == {"min": 0.5, "max": 1.0}
     assert height.ncp(1, 1) == pytest.approx(0.25)
-    assert height.values() is None
 
 
 def test_halving_puts_the_odd_value_on_the_left() -> None:
@@ -208,5 +207,3 @@ def test_every_value_lies_within_what_is_published_for_it(grid: NumericDomain, d
         assert grid.ncp(low, high) == pytest.approx(float(width / (grid.maximum - grid.minimum)))
     assert (grid.level(low, high) == 0) == (low == high)
     assert grid.level(0, grid.size - 1) == (grid.height if grid.size > 1 else 0)
-    listed = grid.values()
-    assert listed is None or all(listed[value] == code for value, code in zip(values, codes, strict=True))
