@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import grouped, people
 from stream_anon.microdata.bounds import Shield
 from stream_anon.recoding.recoders.best_first import best_first
@@ -42,7 +41,6 @@ class Iab:
 
     requirements: tuple[Shield, ...] = ()
     most_expanded: int = 1_000
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = True
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
@@ -77,11 +75,10 @@ class Iab:
     def _required(self, table: Table, asked: RecodingGoal) -> list[tuple[list[int], int]]:
         """Return each requirement as places of attributes and a k."""
         required = [(list(range(len(table.names))), asked.k)]
-        for own in self.requirements:
-            for name in own.attributes:
-                if name not in table.names:
-                    raise SettingsError("method.requirements", f"{name} is not a quasi-identifier of the policy")
-            required.append(([table.names.index(name) for name in own.attributes], own.k))
+        required += [
+            ([table.place(name, "method.requirements") for name in own.attributes], own.k)
+            for own in self.requirements
+        ]
         return required
 
 
