@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
-from stream_anon.files.neighbours import ranges as module
+from stream_anon.files.neighbours import line_ranges as module
 from stream_anon.files.neighbours.large_table import line_of
-from stream_anon.files.neighbours.ranges import JoinedRanges, LineRanges, RangeFolder
+from stream_anon.files.neighbours.line_ranges import JoinedRanges, LineRanges, RangeFolder
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch

@@ -10,7 +10,7 @@ import pytest
 from stream_anon.errors import InputError
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import read_released, read_table
-from stream_anon.operations.utility.study import Utility, study_utility
+from stream_anon.operations.utility.utility_study import Utility, study_utility
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.unit.cli.run.test_anonymize import run

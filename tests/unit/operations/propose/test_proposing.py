@@ -26,7 +26,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.domains.ranges import RangedDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.propose.propose import propose
+from stream_anon.operations.propose.proposing import propose
 from stream_anon.operations.propose.roles import FieldKind, kind_of, person_score
 from stream_anon.operations.propose.support import FEWEST, People, Reading, read
 from stream_anon.settings.policy_file import load_policy
@@ -570,7 +570,8 @@ def test_other_values_are_rejected_where_the_whole_file_has_none(
     whole = unknown()
     assert (whole["town"], whole["age"], whole["job"], whole["born"], whole["zip"]) == ("root", *["reject"] * 4)
     monkeypatch.setattr(
-        "stream_anon.operations.propose.propose.read_sample", lambda path: undeclared_samples.read_sample(path, 299)
+        "stream_anon.operations.propose.proposing.read_sample",
+        lambda path: undeclared_samples.read_sample(path, 299),
     )
     assert set(unknown().values()) == {"", "root"}
 

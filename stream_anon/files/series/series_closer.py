@@ -25,7 +25,7 @@ from stream_anon.microdata.sensitive_keys import sensitive_keys
 from stream_anon.privacy.gcp import gcp
 from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
 from stream_anon.recoding.invariance.buckets import Signature
-from stream_anon.recoding.invariance.grouping import Grouping, grouped
+from stream_anon.recoding.invariance.invariant_groups import Grouping, grouped
 
 PseudonymsOf = Callable[[NDArray[np.int64]], list[str]]
 """Returns the pseudonym of the person behind each offset int64[n]."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +96,6 @@ class Utility:
     attributes: tuple[AttributeKept, ...]
     pairs: tuple[PairKept, ...]
     label: LabelKept | None = None
-
-    def document(self) -> dict[str, Any]:
-        """Return the figures as an object that JSON can hold."""
-        return asdict(self)
 
 
 def study_utility(

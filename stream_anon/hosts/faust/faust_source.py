@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
-from typing import Protocol
 
 from stream_anon.adapters.kafka.reading.assignment import Marks
 from stream_anon.errors import BrokerError
+from stream_anon.hosts.faust.group import FaustGroup
 from stream_anon.hosts.faust.lane import Lane
 from stream_anon.ports import Clock, DeadClient, GroupView, Held, Lost, Membership, Place, Polled
 
@@ -16,34 +16,6 @@ MOST_WAITING = 20_000  # records that were taken from the stream and not yet pol
 LINGER = 0.1  # seconds: a stream brings single records, and a turn of the worker costs as much as many of them
 SEEK_AGAIN = 1.0
 GIVE_UP = 15.0
-
-
-class Group(Protocol):
-    """What the app's consumer can do; see `group.FaustGroup`."""
-
-    def membership(self) -> Membership | None:
-        """Return generation and member id; None outside the group."""
-        ...
-
-    def read_committed(self) -> None:
-        """Fetch no records of aborted or open transactions from now on."""
-        ...
-
-    async def seek(self, place: Place, offset: int) -> None:
-        """Fetch a partition from `offset` on. Raises BrokerError."""
-        ...
-
-    async def bounds(self, places: Collection[Place], start: str) -> Mapping[Place, int]:
-        """Return the first offset (`earliest`) or the end (`latest`) of each partition. Raises BrokerError."""
-        ...
-
-    def end(self, place: Place) -> int | None:
-        """Return the end of a partition as last reported."""
-        ...
-
-    async def reachable(self) -> bool:
-        """Return whether a broker answers."""
-        ...
 
 
 class FaustSource(Marks):
@@ -59,7 +31,7 @@ class FaustSource(Marks):
         The input; the app may read others too.
     """
 
-    def __init__(self, group: Group, topics: Collection[str], clock: Clock) -> None:
+    def __init__(self, group: FaustGroup, topics: Collection[str], clock: Clock) -> None:
         super().__init__()
         self._group = group
         self._topics = frozenset(topics)

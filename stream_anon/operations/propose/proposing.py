@@ -46,7 +46,7 @@ from stream_anon.operations.propose.roles import (
 )
 from stream_anon.operations.propose.sensitive import ProposedField, sensitive_field, sensitive_list
 from stream_anon.operations.propose.support import FEWEST, People, read
-from stream_anon.operations.propose.yaml_lines import block, scalar
+from stream_anon.operations.yaml_lines import block, scalar
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy
 from stream_anon.settings.yaml_text import read_yaml

@@ -13,8 +13,8 @@ from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.domains.families import Family, ShownAs, folded, missing_last
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.propose.yaml_lines import scalar
 from stream_anon.operations.whole_families import FamilyLosses, cut_by, deal_whole, improved
+from stream_anon.operations.yaml_lines import scalar
 
 _ADVICE = ", and those that the policy has must not grow: who appears only then would have the new value"
 
@@ -120,7 +120,7 @@ def deal(people: Mapping[str | None, int], least: int) -> list[Family]:
 
 
 def families_of(
-    policy: Policy, declared: Sensitive, batch: CodedBatch, least: int, shown_as: ShownAs = ShownAs.FAMILY
+    policy: Policy, declared: Sensitive, batch: CodedBatch, least: int, shown_as: ShownAs
 ) -> DealtFamilies:
     """Deal the values that the people of a batch have, rare ones too: a value in no family is told by its absence.
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("faust", reason="needs the extra `faust`")
 
 from stream_anon.errors import BrokerError
-from stream_anon.hosts.faust.source import GIVE_UP, MOST_WAITING, SEEK_AGAIN, FaustSource
+from stream_anon.hosts.faust.faust_source import GIVE_UP, MOST_WAITING, SEEK_AGAIN, FaustSource
 from stream_anon.ports import DeadClient, Membership, Place
 from tests.support.clock import FakeClock
 

@@ -26,9 +26,11 @@ def counting(what: str, total: int, console: Console) -> Iterator[Callable[[int]
 
 
 @contextmanager
-def counting_on(what: str) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how many are done of nobody knows how many; what it gives is told how many more."""
-    with _shown(Console(stderr=True), SpinnerColumn(), TextColumn("{task.completed:,.0f} " + what)) as bar:
+def counting_read() -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how much an audit has read; what it gives is told how much more."""
+    with _shown(
+        Console(stderr=True), SpinnerColumn(), TextColumn("{task.completed:,.0f} records and certificates read")
+    ) as bar:
         task = bar.add_task("", total=None)
         yield lambda count: bar.advance(task, count)
 

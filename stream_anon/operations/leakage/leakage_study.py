@@ -6,7 +6,7 @@ No value of anybody leaves here: names of attributes, bits and shares.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -184,7 +184,7 @@ class LeakageReport:
                 "before": documents({each.attribute: each.before for each in self.sensitive}),
                 "after": None if self.released is None else documents(self.disclosed),
             },
-            **({} if self.presence is None else {"presence": self.presence.document()}),
+            **({} if self.presence is None else {"presence": asdict(self.presence)}),
         }
 
 

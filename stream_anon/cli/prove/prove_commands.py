@@ -77,17 +77,17 @@ def audit_release(
     compared with: give `audit` the options that `anonymize` had. With --k it fails too if a class has fewer
     individuals than that.
     """
-    from stream_anon.cli.prove import audit
+    from stream_anon.cli.prove.audit import audit
+    from stream_anon.operations.audit.auditing import Wanted
 
+    files = None if output is None or certificates is None else (output, certificates)
+    if config is None or (files is None and output is not certificates):
+        missing = "--config" if config is None else "--output" if output is None else "--certificates"
+        raise SettingsError("audit", f"give {missing} as well; files need --config, --output and --certificates")
+    former, keys, public_keys = frozenset(former_input or ()), tuple(digest_key or ()), tuple(public_key or ())
     overrides = overridden(k, max_records, engine, seed)
-    former, keys, public_keys = tuple(former_input or ()), tuple(digest_key or ()), tuple(public_key or ())
-    options = audit.AuditOptions(since, batch, former, as_json, metrics, overrides, keys, public_keys)
-    if config is not None and output is certificates is None:
-        raise typer.Exit(audit.audit_topic(config, options))
-    if config is not None and output is not None and certificates is not None:
-        raise typer.Exit(audit.audit_files(config, output, certificates, options))
-    missing = "--config" if config is None else "--output" if output is None else "--certificates"
-    raise SettingsError("audit", f"give {missing} as well; files need --config, --output and --certificates")
+    wanted = Wanted(former=former, overrides=overrides, keys=keys, public_keys=public_keys)
+    raise typer.Exit(audit(config, files, wanted, (since, batch), as_json=as_json, metrics=metrics))
 
 
 @app.command("report", rich_help_panel="Prove")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.operations.families import deal
+from stream_anon.operations.dealt_families import deal
 
 COUNTS = st.lists(st.integers(1, 60), min_size=2, max_size=9).map(
     lambda counts: {f"v{place}": count for place, count in enumerate(counts)}

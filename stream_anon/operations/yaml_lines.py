@@ -16,7 +16,7 @@ _NOT_TEXTS = frozenset({"yes", "no", "true", "false", "on", "off", "null"})  # f
 
 def block(key: str, value: object, margin: str) -> Iterator[str]:
     """Return a setting in YAML: in one line where it fits, else a line for each part, so that it can be sorted."""
-    line = f"{margin}{scalar(key)}: {_flow(value)}"
+    line = f"{margin}{scalar(key)}: {in_flow(value)}"
     if len(line) <= WIDTH:
         yield line
         return
@@ -25,17 +25,17 @@ def block(key: str, value: object, margin: str) -> Iterator[str]:
         for name, item in value.items():
             yield from block(name, item, margin + "  ")
     elif isinstance(value, list):
-        yield from (f"{margin}  - {_flow(item)}" for item in value)
+        yield from (f"{margin}  - {in_flow(item)}" for item in value)
     else:
-        yield f"{margin}  {_flow(value)}"
+        yield f"{margin}  {in_flow(value)}"
 
 
-def _flow(value: object) -> str:
+def in_flow(value: object) -> str:
     """Return a setting in YAML's flow style."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{scalar(key)}: {in_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(_flow(item) for item in value) + "]"
+        return "[" + ", ".join(in_flow(item) for item in value) + "]"
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, str):

@@ -112,7 +112,7 @@ def rank_leakage(
 ) -> None:
     """Rank attributes and sets of them by what they reveal about people, before and after a release."""
     from stream_anon.cli.decide.leakage import Presentation, leakage
-    from stream_anon.operations.leakage.study import LeakageRequest
+    from stream_anon.operations.leakage.leakage_study import LeakageRequest
 
     chosen, source = sampled("leakage", policy, config, sample, standard)
     if released is not None and sample is None:

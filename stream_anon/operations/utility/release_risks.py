@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,10 +78,6 @@ class RiskReport:
     told_apart: bool
     original: RiskFound
     releases: tuple[RiskFound, ...]
-
-    def document(self) -> dict[str, Any]:
-        """Return the report as an object that JSON can hold."""
-        return asdict(self)
 
 
 def study_risks(table: OriginalTable, released: Sequence[Released], asked: RiskRequest) -> RiskReport:

@@ -27,7 +27,7 @@ from pyspark.sql.types import LongType
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError
 from stream_anon.files.incoming import Incoming
-from stream_anon.files.neighbours.ranges import JoinedRanges, LineRanges, RangeFolder
+from stream_anon.files.neighbours.line_ranges import JoinedRanges, LineRanges, RangeFolder
 from stream_anon.formats.tables.format_names import Format, as_written
 from stream_anon.hosts.release_folder import move
 from stream_anon.hosts.spark.columns import cores_of, numbered, task_number, tasks_at_once

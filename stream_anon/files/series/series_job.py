@@ -15,10 +15,10 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob, Progress
-from stream_anon.files.report import FileReport
-from stream_anon.files.series.closing import SeriesCloser
 from stream_anon.files.series.folder import SeriesFolder
+from stream_anon.files.series.series_closer import SeriesCloser
 from stream_anon.files.series.series_policy import least_values
 from stream_anon.files.series.state import SeriesState, SeriesTerms, pseudonyms
 from stream_anon.formats.tables.format_names import STANDARD
@@ -42,7 +42,7 @@ class SeriesAnonymization(Anonymization):
         The series.
     """
 
-    def __init__(self, policy: Policy, folder: SeriesFolder, accept_risks: Collection[Condition] = ()) -> None:
+    def __init__(self, policy: Policy, folder: SeriesFolder, accept_risks: Collection[Condition]) -> None:
         policy, least = whole(policy), least_values(policy)
         self.folder = folder
         self._offsets: list[NDArray[np.int64]] = []
