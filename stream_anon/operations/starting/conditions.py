@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
+from stream_anon.adapters.kafka.writing.packed_batch import least_batch_bytes
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.formats.codecs import topic_codec

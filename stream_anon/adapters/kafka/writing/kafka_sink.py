@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from stream_anon.adapters.kafka.bulk.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
+from stream_anon.adapters.kafka.writing.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import Recreated
 from stream_anon.ports import Membership, Parcel, Place, Publication, Steps, Targets, TopicIds
