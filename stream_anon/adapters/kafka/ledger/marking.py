@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import stop_politely
+from stream_anon.adapters.kafka.ledger.following import stop_politely
 from stream_anon.ports import Parcel
 
 
