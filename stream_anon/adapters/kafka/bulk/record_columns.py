@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -17,6 +18,7 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 _OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """Records of one partition as columns, in order.
 
@@ -26,12 +28,9 @@ class Records:
         int64[n]; times are the broker's, in milliseconds since the epoch.
     """
 
-    __slots__ = ("offsets", "times", "values")
-
-    def __init__(self, values: Texts, offsets: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-        self.values = values
-        self.offsets = offsets
-        self.times = times
+    values: Texts
+    offsets: NDArray[np.int64]
+    times: NDArray[np.int64]
 
     @classmethod
     def of(cls, records: list[Any], headers: HeaderRule = NO_HEADERS) -> Records:

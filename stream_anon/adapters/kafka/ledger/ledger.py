@@ -29,6 +29,7 @@ from stream_anon.adapters.kafka.ledger.marking import has_records, send_one
 from stream_anon.adapters.kafka.ledger.noted_entries import NotedEntries
 from stream_anon.adapters.kafka.ledger.tail import Tail
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
+from stream_anon.adapters.kafka.reading.topic_consumer import places_of
 from stream_anon.errors import BrokerError, Cause, LedgerMissing, TopicError
 from stream_anon.ports import LedgerEntry, Parcel, Place
 
@@ -92,7 +93,7 @@ class KafkaLedger:
                 await self._consumer.start()
                 await self._raise_if_gone(self._consumer)
                 await self._tail.start()
-                self._consumer.assign(await self._places(self._consumer))
+                self._consumer.assign(await places_of(self._consumer, self._topic))
                 self._noted.begin()
                 self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
             await self.caught_up()  # as long as entries come, however many there are
@@ -188,10 +189,6 @@ class KafkaLedger:
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         """See `ports.ReleaseLedger`."""
         return self._noted.remembered()
-
-    async def _places(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
-        numbers = await consumer._client._wait_on_metadata(self._topic)  # noqa: SLF001 - pinned by a test
-        return [TopicPartition(self._topic, number) for number in sorted(numbers)]
 
     async def _follow(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
         clock = asyncio.get_running_loop()

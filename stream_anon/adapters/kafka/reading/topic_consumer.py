@@ -70,7 +70,12 @@ async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition
     # Of a topic that is missing, metadata is waited for until a request times out.
     if topic not in await consumer.topics():
         raise TopicError(f"{topic}: does not exist, or this user may not see it")
-    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
+    return await places_of(consumer, topic)
+
+
+async def places_of(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition]:
+    """Return the partitions of a topic, which is waited for where it is missing. Raises KafkaError."""
+    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - pinned by a test
     return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 

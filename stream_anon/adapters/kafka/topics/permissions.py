@@ -20,12 +20,12 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.transaction import EndTxnRequest
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.administering import asking
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.group_requests import GroupOperations
 from stream_anon.adapters.kafka.protocol.topic_requests import TopicsOf
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 
-_WITHIN = 15.0
 _RETRY = 0.2
 _NOT_TOLD = -(2**31)
 _LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR = 14, 15, 16
@@ -121,17 +121,11 @@ async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permi
     BrokerError
         If no broker answers.
     """
-    client = connection.client(AIOKafkaClient, "permissions")
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await client.bootstrap()
+    async with asking(connection, "permissions", "asking for permissions") as client:
+        try:
             allowed = await _ask(client, connection, wanted)
-    except NotImplementedError:  # the brokers do not know these versions
-        return Permissions((), ())
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise await connection_error(connection, "asking for permissions", error) from None
-    finally:
-        await client.close()
+        except NotImplementedError:  # the brokers do not know these versions
+            return Permissions((), ())
     return Permissions(tuple(allowed), tuple(acl for acl, may in allowed.items() if not may))
 
 
