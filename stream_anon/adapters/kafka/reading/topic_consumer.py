@@ -23,19 +23,10 @@ _Part = TypeVar("_Part")
 
 
 @asynccontextmanager
-async def opened_topics(
-    connection: Connection, topics: Collection[str], client: str
-) -> AsyncIterator[RecordConsumer]:
-    """Connect to topics, disconnect in the end, and put what breaks meanwhile in our own words."""
-    async with connected_consumer(connection, topics, client) as (consumer, places):
-        yield RecordConsumer(consumer, places)
-
-
-@asynccontextmanager
 async def connected_consumer(
     connection: Connection, topics: Collection[str], client: str
 ) -> AsyncIterator[tuple[AIOKafkaConsumer, list[TopicPartition]]]:
-    """Give a consumer that is assigned all partitions of topics, and these; see `opened_topics`."""
+    """Give a consumer that is assigned all partitions of topics, and these; what breaks is put in our own words."""
     consumer = connection.client(
         AIOKafkaConsumer,
         client,
