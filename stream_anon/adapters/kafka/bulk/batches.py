@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -63,7 +62,7 @@ class Batches:
     """
 
     def __init__(
-        self, place: TopicPartition, records: Fetched, aborted: Any, fetch_offset: int, others: Sequence[Any]
+        self, place: TopicPartition, records: Fetched, aborted: Any, fetch_offset: int, *others: Any
     ) -> None:
         self.next_fetch_offset = fetch_offset
         self._place, self._others = place, others

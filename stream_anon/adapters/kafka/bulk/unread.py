@@ -6,11 +6,10 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.batch_head import AFTER_LENGTH, HEAD, BatchHead
-from stream_anon.adapters.kafka.bulk.batches import Batches, Fetched
+from stream_anon.adapters.kafka.bulk.batches import Batches
 from stream_anon.adapters.kafka.bulk.large_batches import LargeBatch
 from stream_anon.adapters.kafka.bulk.old_batches import OldBatch
 from stream_anon.adapters.kafka.bulk.record_columns import KernelFaultError, RecordColumns, Records
@@ -27,23 +26,16 @@ class Unread(Batches):
 
     Parameters
     ----------
+    fetched
+        As of `Batches`.
     budget
         How much may be unpacked.
     headers
         What headers put before each record's value.
     """
 
-    def __init__(
-        self,
-        place: TopicPartition,
-        records: Fetched,
-        aborted: Any,
-        fetch_offset: int,
-        *others: Any,
-        budget: Budget | None = None,
-        headers: HeaderRule = NO_HEADERS,
-    ) -> None:
-        super().__init__(place, records, aborted, fetch_offset, others)
+    def __init__(self, *fetched: Any, budget: Budget | None = None, headers: HeaderRule = NO_HEADERS) -> None:
+        super().__init__(*fetched)
         self._headers = headers
         self._budget = budget or Budget(_NO_LIMIT)
         self._bytes = np.frombuffer(self._data, np.uint8, self._size)

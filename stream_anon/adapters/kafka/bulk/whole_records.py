@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
 from stream_anon.adapters.kafka.bulk.batch_head import HEAD, BatchHead
-from stream_anon.adapters.kafka.bulk.batches import Batches, Fetched, UnreadableBatch
+from stream_anon.adapters.kafka.bulk.batches import Batches, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.header_reading import EACH_HEADER, MOST_RECORD, Headers, read_headers
 from stream_anon.adapters.kafka.bulk.old_batches import bounded, last_offset
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, Stream, UnsoundError
@@ -40,20 +40,14 @@ class UnreadWhole(Batches):
 
     Parameters
     ----------
+    fetched
+        As of `Batches`.
     budget
         How much may be unpacked.
     """
 
-    def __init__(
-        self,
-        place: TopicPartition,
-        records: Fetched,
-        aborted: Any,
-        fetch_offset: int,
-        *others: Any,
-        budget: Budget,
-    ) -> None:
-        super().__init__(place, records, aborted, fetch_offset, others)
+    def __init__(self, *fetched: Any, budget: Budget) -> None:
+        super().__init__(*fetched)
         self._budget = budget
         self._batch: WholeBatch | OldWholeBatch | None = None
         self._end, self._after = 0, 0  # of that batch: where it ends, and the offset behind it
