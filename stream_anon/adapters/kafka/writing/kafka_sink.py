@@ -34,7 +34,7 @@ class KafkaSink:
         inputs: Collection[str],
         outputs: tuple[str, str, str],
     ) -> None:
-        self._producer, self.delivery = producer, producer.delivery
+        self._producer = producer
         # In these a window has no part.
         self.open, self.discard, self.topic_ids = producer.open, producer.discard, producer.topic_ids
         self.stable_offsets, self.pin_offsets = producer.stable_offsets, producer.pin_offsets
@@ -42,6 +42,11 @@ class KafkaSink:
         self._inputs = inputs
         self._outputs = outputs
         self._entries: tuple[tuple[str, int, Mapping[Place, int]], Parcel | None] = ("", 0, {}), None  # sent last
+
+    @property
+    def delivery(self) -> str:
+        """See `ports.Sink`."""
+        return self._producer.delivery
 
     async def targets(self) -> Targets:
         """See `ports.Sink`."""
