@@ -20,8 +20,8 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, Cons
 
 from stream_anon.adapters.kafka.assigning.notes import LeaderNote, MemberNote, leader_note, member_note
 from stream_anon.adapters.kafka.assigning.packed import KnownMember, packed
+from stream_anon.adapters.kafka.protocol.group_fencing import by_topic
 from stream_anon.ports import Place
-from stream_anon.ports.place import by_topic
 
 REST = 300.0
 """Seconds between two changes of the assignment because of load."""

@@ -11,7 +11,7 @@ Both go over the producer's client: on the consumer's connections they would wai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -28,7 +28,6 @@ from stream_anon.adapters.kafka.protocol.offset_requests import (
 )
 from stream_anon.errors import BrokerError, OutcomeUnknown, OwnershipLost
 from stream_anon.ports import Membership, Place
-from stream_anon.ports.place import by_topic
 
 _RETRY = 0.02  # seconds; the coordinator settles a transaction in tens of milliseconds
 _LOADING = frozenset({3, 7, 14, 51})  # unknown partition, timed out, coordinator loading, concurrent transactions
@@ -192,3 +191,11 @@ class GroupRequests:
             error = BrokerError if doing.startswith("reading") else OutcomeUnknown
             raise error(f"{doing}: the broker refused (codes {sorted(codes)})")
         await asyncio.sleep(_RETRY)
+
+
+def by_topic(places: Iterable[Place]) -> dict[str, list[int]]:
+    """Return the partitions of each topic, in order."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(places):
+        topics.setdefault(topic, []).append(partition)
+    return topics
