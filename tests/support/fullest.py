@@ -186,7 +186,6 @@ def _window(batch: str) -> e.WindowPublished:
         gcp=0.98765,
         gate_violations=3,
         arrivals=((1000.0, 640),),
-        broker_times=np.empty(0),
         opened_at=1000.0,
         closed_at=1029.0,
         at=1030.0,

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
+from stream_anon.adapters.kafka.writing.packed_batch import least_batch_bytes
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.formats.codecs import topic_codec

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import entry_of, place_of
+from stream_anon.adapters.kafka.ledger.entry_format import entry_of, place_of
 from stream_anon.adapters.kafka.protocol.topic_ids import ask_topic_ids
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView

@@ -1,4 +1,4 @@
-"""Compress the records of a batch, as Kafka's clients do; `unpacking` is the way back."""
+"""Compress the records of a batch, as Kafka's clients do; `bulk.unpacking` is the way back."""
 
 from __future__ import annotations
 

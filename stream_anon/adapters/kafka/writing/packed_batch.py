@@ -9,14 +9,23 @@ import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record.util import calc_crc32c
+from numpy.typing import NDArray
 
-from stream_anon.adapters.kafka.bulk import record_kernels as kernels
-from stream_anon.adapters.kafka.bulk.packing import NONE, PACKERS, packed
+from stream_anon.adapters.kafka.bulk.batch_head import (
+    AFTER_LENGTH,
+    ATTRIBUTES_AT,
+    CHECKSUM_AT,
+    FORMAT_2,
+    HEAD,
+    TRANSACTIONAL,
+    BatchHead,
+)
+from stream_anon.adapters.kafka.writing.packing import NONE, PACKERS, packed
+from stream_anon.adapters.kafka.writing.value_kernels import BatchRoom, write_values
 from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
-_TRANSACTIONAL = 0x10
 _MOST_AROUND = 32  # bytes of a record beside value and headers, at the most
 _FIRST_ROOM = 4096
 
@@ -40,8 +49,7 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         self._producer = (-1, -1, 0)
         self._first_time = self._last_time = 0
         self._buffer: memoryview | None = None
-        self._room = np.empty(_FIRST_ROOM, np.uint8)
-        self._written = np.array([0, kernels.HEAD], np.int64)
+        self._room = _room(_FIRST_ROOM, np.array([0, HEAD], np.int64))
 
     @classmethod
     def of(cls, producer: AIOKafkaProducer) -> PackedBatch:
@@ -71,13 +79,11 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         tail = _headers(headers)
         begin = int(values.stops[first - 1]) if first else 0
         around = _MOST_AROUND + len(tail)
-        all_of_them = int(self._written[1]) + values.size - begin + around * (len(values) - first)
-        one = kernels.HEAD + int(values.stops[first]) - begin + around
+        all_of_them = self._filled + values.size - begin + around * (len(values) - first)
+        one = HEAD + int(values.stops[first]) - begin + around
         self._make_room(max(min(self._most, all_of_them), one))
-        taken = kernels.write_values(
-            padded_words(values.room), values.stops, values.gap, first, time - self._first_time, tail,
-            self._most, self._room, padded_words(self._room), self._written,
-        )  # fmt: skip
+        words, later = padded_words(values.room), time - self._first_time
+        taken = write_values(words, values.stops, values.gap, first, later, tail, self._most, self._room)
         self._relative_offset += taken
         if taken:
             self._last_time = max(self._last_time, time)
@@ -86,11 +92,15 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
         return taken
 
     def _make_room(self, wanted: int) -> None:
-        if wanted + len(PADDING) > len(self._room):
-            room = np.empty(max(min(4 * wanted, self._most), wanted) + len(PADDING), np.uint8)
-            filled = int(self._written[1])
-            room[:filled] = self._room[:filled]
+        if wanted + len(PADDING) > len(self._room.data):
+            room = _room(max(min(4 * wanted, self._most), wanted) + len(PADDING), self._room.written)
+            room.data[: self._filled] = self._room.data[: self._filled]
             self._room = room
+
+    @property
+    def _filled(self) -> int:
+        """Return the bytes of the batch before its records are compressed."""
+        return int(self._room.written[1])
 
     def _set_producer_state(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
         self._producer = (producer_id, producer_epoch, base_sequence)
@@ -98,26 +108,32 @@ class PackedBatch(BatchBuilder):  # type: ignore[misc] # aiokafka ships no types
     def _build(self) -> Any:
         self.close()
         if self._buffer is None:
-            count, end = self._written.tolist()
-            whole = self._room[:end].data
-            flags, records = packed(whole[kernels.HEAD :], self._compression)
+            count, end = self._room.written.tolist()
+            whole = self._room.data[:end].data
+            flags, records = packed(whole[HEAD:], self._compression)
             if records is not None:
-                whole = memoryview(bytearray(kernels.HEAD) + records)
-                end = len(whole)
-            flags |= _TRANSACTIONAL if self._transactional else 0
+                whole = memoryview(bytearray(HEAD) + records)
+            flags |= TRANSACTIONAL if self._transactional else 0
             times = (self._first_time, self._last_time)
-            fields = (flags, count - 1, *times, *self._producer, count)
-            kernels.HEAD_FIELDS.pack_into(whole, 0, 0, end - 12, -1, 2, 0, *fields)
-            struct.pack_into(">I", whole, 17, calc_crc32c(whole[21:]))
+            head = BatchHead(
+                0, len(whole) - AFTER_LENGTH, -1, FORMAT_2, 0, flags, count - 1, *times, *self._producer, count
+            )
+            whole[:HEAD] = head.packed()
+            struct.pack_into(">I", whole, CHECKSUM_AT, calc_crc32c(whole[ATTRIBUTES_AT:]))
             self._buffer = whole
         return self._buffer
 
     def size(self) -> int:
         """Return the bytes of the batch; once it is built, those of its compressed records."""
-        return int(self._written[1]) if self._buffer is None else len(self._buffer)
+        return self._filled if self._buffer is None else len(self._buffer)
 
 
-def _headers(headers: tuple[tuple[str, bytes], ...]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _room(size: int, written: NDArray[np.int64]) -> BatchRoom:
+    data = np.empty(size, np.uint8)
+    return BatchRoom(data, padded_words(data), written)
+
+
+def _headers(headers: tuple[tuple[str, bytes], ...]) -> NDArray[np.uint8]:
     """Return headers as they are written in a record, with their count."""
     parts = [part for name, value in headers for part in (name.encode(), value)]
     text = zigzag(len(headers)) + b"".join(zigzag(len(part)) + part for part in parts)
@@ -135,7 +151,7 @@ def most_bytes_of_value(most: int, headers: tuple[tuple[str, bytes], ...]) -> in
 def least_batch_bytes(value: int, headers: tuple[tuple[str, bytes], ...]) -> int:
     """Return the bytes of a batch that holds one value of so many bytes, without a key."""
     body = 4 + len(zigzag(value)) + value + len(_headers(headers))  # attributes, time, place, no key: a byte each
-    return kernels.HEAD + len(zigzag(body)) + body
+    return HEAD + len(zigzag(body)) + body
 
 
 def warm_up() -> None:

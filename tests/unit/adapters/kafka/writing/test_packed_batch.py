@@ -11,8 +11,8 @@ from aiokafka.record.memory_records import MemoryRecords
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch, most_bytes_of_value
-from stream_anon.adapters.kafka.bulk.packing import PACKERS
+from stream_anon.adapters.kafka.writing.packed_batch import PackedBatch, most_bytes_of_value
+from stream_anon.adapters.kafka.writing.packing import PACKERS
 from stream_anon.microdata.texts import Texts
 
 values = st.lists(st.one_of(st.binary(max_size=9), st.binary(min_size=60, max_size=200)), min_size=1, max_size=30)
