@@ -26,7 +26,7 @@ from stream_anon.formats.json.scanner.letters import (
     RETURN,
     TAB,
 )
-from stream_anon.formats.json.scanner.tables import FACTOR
+from stream_anon.formats.json.scanner.tables import FACTOR, LabelTables
 from stream_anon.microdata.keys import tail_bits
 
 ONES = 0x0101010101010101
@@ -115,16 +115,9 @@ def past_plain(words: NDArray[np.int64], at: int, end: int) -> int:
 
 
 @checked_inlined
-def look_up(
-    words: NDArray[np.int64],
-    start: int,
-    length: int,
-    base: int,
-    mask: int,
-    slots: NDArray[np.int64],
-    labels: NDArray[np.int64],
-) -> int:
-    """Return the slot of `length` bytes from `start` on in a table, -1 if it has none; see `ScanTables`."""
+def look_up(words: NDArray[np.int64], start: int, length: int, table: int, labels: LabelTables) -> int:
+    """Return the slot of `length` bytes from `start` on in a table, -1 if it has none."""
+    slots, base, mask = labels.slots, labels.tables[table, 0], labels.tables[table, 1]
     spread, left, last = length, length, start
     while left > 8:
         spread = (spread ^ words[last]) * FACTOR
@@ -139,11 +132,11 @@ def look_up(
     while slots[slot, 0] >= 0:
         if slots[slot, 0] == length:
             label, at = slots[slot, 1], start
-            while at < last and labels[label] == words[at]:
+            while at < last and labels.words[label] == words[at]:
                 at += 8
                 label += 1
-            if at == last and labels[label] == rest:
-                return slot
+            if at == last and labels.words[label] == rest:
+                return int(slot)
         slot = base + ((slot - base + 1) & mask)
     return -1
 
@@ -155,18 +148,17 @@ def is_at(
     start: int,
     end: int,
     slot: int,
-    slots: NDArray[np.int64],
-    labels: NDArray[np.int64],
+    labels: LabelTables,
 ) -> bool:
     """Tell whether the label in a slot stands at `start`, with a quote behind it."""
-    left, label, at = slots[slot, 0], slots[slot, 1], start
+    left, label, at = labels.slots[slot, 0], labels.slots[slot, 1], start
     if start + left >= end or text[start + left] != QUOTE:
         return False
-    while left > 8 and words[at] == labels[label]:
+    while left > 8 and words[at] == labels.words[label]:
         at += 8
         label += 1
         left -= 8
-    return left <= 8 and bool(words[at] & tail_bits(left) == labels[label])
+    return left <= 8 and bool(words[at] & tail_bits(left) == labels.words[label])
 
 
 @checked_inlined

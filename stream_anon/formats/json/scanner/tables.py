@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,26 @@ def spread(label: bytes) -> int:
     return found
 
 
+class LabelTables(NamedTuple):
+    """What texts mean: those of keys and of values.
+
+    Parameters
+    ----------
+    words
+        int64: all texts in words, each filled up with zeros.
+    slots
+        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
+        first word in `words` and its meaning, the field of a key or the code of a value; -1 where free.
+    tables
+        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
+        are the last one.
+    """
+
+    words: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    tables: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class ScanTables:
     """A policy as arrays, for the scanner.
@@ -80,13 +101,7 @@ class ScanTables:
     Parameters
     ----------
     labels
-        int64: all keys and values in words, each filled up with zeros.
-    slots
-        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
-        first word in `labels` and its meaning, the field of a key or the code of a value; -1 where free.
-    tables
-        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
-        are the last one.
+        All keys and values.
     fields
         int64[fields, 12], see the columns above; quasi-identifiers first, then what passes, the individual, and
         the parents of others.
@@ -101,9 +116,7 @@ class ScanTables:
         By field: how numbers that count moments, or texts of ISO 8601, are read.
     """
 
-    labels: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    tables: NDArray[np.int64]
+    labels: LabelTables
     fields: NDArray[np.int64]
     letters: NDArray[np.int16]
     longest: int
@@ -276,9 +289,9 @@ class _Builder:
         self, letters: NDArray[np.int16], nulls: int, moments: Mapping[int, ByMoment | ByIsoText]
     ) -> ScanTables:
         return ScanTables(
-            np.array(self._labels, np.int64),
-            np.array(self._slots, np.int64),
-            np.array(self._tables, np.int64),
+            LabelTables(
+                np.array(self._labels, np.int64), np.array(self._slots, np.int64), np.array(self._tables, np.int64)
+            ),
             np.array(self.fields, np.int64),
             letters,
             self._longest,
