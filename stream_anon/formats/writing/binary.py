@@ -22,6 +22,7 @@ from stream_anon.formats.writing.odd_values import (
     without_large_numbers,
 )
 from stream_anon.formats.writing.passing import PassedTexts, Spans
+from stream_anon.formats.writing.record_writing import JoinedTexts
 from stream_anon.formats.writing.varints import MOST_VARINT, put_varint, varint_size, zigzagged
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.keys import PADDING, padded_words, sealed
@@ -72,22 +73,6 @@ class JsonCells(NamedTuple):
     words: NDArray[np.int64]
     ends: NDArray[np.int64]
     kinds: NDArray[np.int64]
-
-
-class OddCells(NamedTuple):
-    """The bytes of values that are written one by one.
-
-    Parameters
-    ----------
-    cells
-        int64[m], ascending: which of the n * p values they are.
-    words, ends
-        The words of all their bytes, and int64[m], where those of each end.
-    """
-
-    cells: NDArray[np.int64]
-    words: NDArray[np.int64]
-    ends: NDArray[np.int64]
 
 
 class Leads(NamedTuple):
@@ -171,10 +156,9 @@ def binary_values(
     # of types that it was not warmed up for.
     write_values(
         JsonCells(sealed(texts.text), padded_words(texts.text.tobytes() + 2 * PADDING), ends, kinds),
-        OddCells(
-            cells,
-            padded_words(b"".join([*odd, 2 * PADDING])),
-            np.cumsum([len(one) for one in odd], dtype=np.int64),
+        cells,
+        JoinedTexts(
+            padded_words(b"".join([*odd, 2 * PADDING])), np.cumsum([len(one) for one in odd], dtype=np.int64)
         ),
         leads,
         out,
@@ -196,14 +180,22 @@ def _put_around(size: int, first: int, own: int, leads: Leads, out: BinaryBuffer
 
 
 @checked_kernel
-def write_values(json: JsonCells, odd: OddCells, leads: Leads, out: BinaryBuffer) -> None:
-    """Write n rows of p values."""
+def write_values(
+    json: JsonCells, odd_cells: NDArray[np.int64], odd: JoinedTexts, leads: Leads, out: BinaryBuffer
+) -> None:
+    """Write n rows of p values.
+
+    Parameters
+    ----------
+    odd_cells, odd
+        int64[m], ascending: which of the n * p values come as bytes, with their own tag; and these bytes.
+    """
     start, place, turn = 0, 0, 0
     for cell in range(len(json.ends)):
         field = cell % len(json.kinds)
         stop, kind = json.ends[cell], json.kinds[field]
         first, own = leads.ends[field - 1] if field > 0 else 0, leads.ends[field] - 1
-        if turn < len(odd.cells) and odd.cells[turn] == cell:
+        if turn < len(odd_cells) and odd_cells[turn] == cell:
             begin = odd.ends[turn - 1] if turn > 0 else 0
             place = _put_around(odd.ends[turn] - begin, first, own, leads, out, place)
             place = copied(odd.words, begin, odd.ends[turn], out.words, place)

@@ -24,8 +24,8 @@ from stream_anon.formats.json.scanner.forms import (
     FieldSpans,
 )
 from stream_anon.formats.json.scanner.letters import DIGIT_0, MINUS, POINT
-from stream_anon.formats.json.scanner.lexing import look_up
-from stream_anon.formats.json.scanner.tables import MOST_UNITS, LabelTables
+from stream_anon.formats.json.scanner.lexing import LabelTables, look_up
+from stream_anon.formats.json.scanner.tables import MOST_UNITS
 from stream_anon.microdata.keys import span_key
 
 _TABLE, _MISSING, _UNKNOWN = t.TABLE, t.MISSING, t.UNKNOWN

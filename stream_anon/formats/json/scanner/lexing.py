@@ -6,6 +6,8 @@ the record's end; nothing beyond it decides anything.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,9 +28,9 @@ from stream_anon.formats.json.scanner.letters import (
     RETURN,
     TAB,
 )
-from stream_anon.formats.json.scanner.tables import FACTOR, LabelTables
 from stream_anon.microdata.keys import tail_bits
 
+FACTOR = 0x2545F4914F6CDD1D  # by which a label is spread over its table
 ONES = 0x0101010101010101
 HIGHS = -0x7F7F7F7F7F7F7F80  # the highest bit of each byte
 _QUOTES = QUOTE * ONES
@@ -112,6 +114,26 @@ def past_plain(words: NDArray[np.int64], at: int, end: int) -> int:
             return int(at + ((((below & ONES) * ONES) >> 56) & 15) - 1)
         at += 8
     return at
+
+
+class LabelTables(NamedTuple):
+    """What texts mean: those of keys and of values.
+
+    Parameters
+    ----------
+    words
+        int64: all texts in words, each filled up with zeros.
+    slots
+        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
+        first word in `words` and its meaning, the field of a key or the code of a value; -1 where free.
+    tables
+        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
+        are the last one.
+    """
+
+    words: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    tables: NDArray[np.int64]
 
 
 @checked_inlined

@@ -37,7 +37,15 @@ from stream_anon.formats.json.scanner.letters import (
     OPEN_BRACKET,
     QUOTE,
 )
-from stream_anon.formats.json.scanner.lexing import is_at, is_word, look_up, past_blanks, past_number, past_plain
+from stream_anon.formats.json.scanner.lexing import (
+    LabelTables,
+    is_at,
+    is_word,
+    look_up,
+    past_blanks,
+    past_number,
+    past_plain,
+)
 from stream_anon.formats.json.scanner.skipping import (
     FALSE_WORD,
     KEY_ROOM,
@@ -47,7 +55,7 @@ from stream_anon.formats.json.scanner.skipping import (
     skipped_text,
     unescaped_key,
 )
-from stream_anon.formats.json.scanner.tables import MOST_PARENTS, WHOLE_VALUE, LabelTables
+from stream_anon.formats.json.scanner.tables import MOST_PARENTS, WHOLE_VALUE
 from stream_anon.microdata.keys import PADDING, padded_words, tail_bits
 
 

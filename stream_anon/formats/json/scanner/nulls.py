@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_kernel
 from stream_anon.formats.json.scanner.forms import NULL, STRING, FieldSpans
-from stream_anon.formats.json.scanner.lexing import look_up
-from stream_anon.formats.json.scanner.tables import LabelTables
+from stream_anon.formats.json.scanner.lexing import LabelTables, look_up
 
 
 @checked_kernel

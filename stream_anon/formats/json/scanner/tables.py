@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.json.scanner.letters import FIRST_NON_ASCII
+from stream_anon.formats.json.scanner.lexing import FACTOR, LabelTables
 from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
@@ -61,37 +61,16 @@ LENGTH, KEEP, BASE, LEAST, PAD = range(6, 11)
 _WIDTH = 12
 
 
-FACTOR = 0x2545F4914F6CDD1D
 ALL_BITS = 2**64 - 1
 
 
 def spread(label: bytes) -> int:
-    """Return the place of a label in a table, before the table's mask; see `words.look_up`."""
+    """Return the place of a label in a table, before the table's mask; see `lexing.look_up`."""
     found = len(label)
     for first in range(0, len(label), 8):
         found = ((found ^ int.from_bytes(label[first : first + 8], "little")) * FACTOR) & ALL_BITS
         found ^= found >> 32
     return found
-
-
-class LabelTables(NamedTuple):
-    """What texts mean: those of keys and of values.
-
-    Parameters
-    ----------
-    words
-        int64: all texts in words, each filled up with zeros.
-    slots
-        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
-        first word in `words` and its meaning, the field of a key or the code of a value; -1 where free.
-    tables
-        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
-        are the last one.
-    """
-
-    words: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    tables: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
