@@ -83,9 +83,9 @@ def varint_size(number: int) -> int:
 
 
 @checked_inlined
-def put_zigzag(number: int, out: NDArray[np.uint8], place: int) -> int:
-    """Write an integer of 64 bits, zigzag; return the place behind it."""
-    return put_varint((number << 1) ^ (number >> 63), out, place)
+def zigzagged(number: int) -> int:
+    """Return the 64 bits that stand for an integer, zigzag."""
+    return (number << 1) ^ (number >> 63)
 
 
 def varint(number: int) -> bytes:
