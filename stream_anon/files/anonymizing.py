@@ -17,8 +17,8 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.engine.warming import warm_up
-from stream_anon.engine.window import SealedWindow
 from stream_anon.judging.refusing import Advice, raise_if_forbidden
 from stream_anon.judging.tally import Tally
 from stream_anon.judging.validity import raise_if_expired

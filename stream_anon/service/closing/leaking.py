@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.measures.boxes import boxes_of_classes
 from stream_anon.measures.window_leakage.after import shares_after
 from stream_anon.measures.window_leakage.before import least_told, shares_before

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from stream_anon.engine.part_losses import PartLosses, loss_of, part_sizes
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_anon.engine.part_losses import PartLosses
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.release import Release
 from stream_anon.service.closing.size_learning import PAUSE
