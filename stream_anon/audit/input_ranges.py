@@ -15,8 +15,7 @@ from math import inf
 from typing import NamedTuple
 
 from stream_anon.audit.collected_violations import CollectedViolations
-from stream_anon.audit.scope import Removed
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import Removed, seconds_of
 from stream_anon.audit.verdict import Kind, Life
 from stream_anon.privacy.certificate import Certificate, CertifiedRange
 
