@@ -24,7 +24,7 @@ async def _publication() -> tuple[Driver, Publication]:
     """Return what a worker really published, certificate and all."""
     taken: list[Publication] = []
     driver = Driver()
-    driver.worker._parts.rechecks.take = taken.append  # type: ignore[method-assign]
+    driver.worker._queue._rechecks.take = taken.append  # type: ignore[method-assign]
     async with driver:
         driver.send(people(20))
         await driver.settle()
