@@ -324,9 +324,7 @@ class Audit:
         else:
             if self._judges.add_part(read):
                 for certificate in list(self._undecided.values()):
-                    judge = self._judges.of(certificate)
-                    if judge is not None:
-                        self._decide(certificate, judge)
+                    self._decide_if_known(certificate)
             return True
         return False
 
@@ -341,6 +339,9 @@ class Audit:
             self._let_go(self._open.pop(batch, WindowRecords()))
             return
         self._undecided[batch] = certificate
+        self._decide_if_known(certificate)
+
+    def _decide_if_known(self, certificate: Certificate) -> None:
         judge = self._judges.of(certificate)
         if judge is not None:
             self._decide(certificate, judge)

@@ -61,14 +61,10 @@ class CertificateAudit:
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        values: ValueBook | None,
-        findings: CollectedViolations,
-        presence: PresenceAudit | None = None,
+        self, policy: Policy, values: ValueBook | None, findings: CollectedViolations, presence: PresenceAudit
     ) -> None:
         self._policy = policy
-        self._presence = presence or PresenceAudit(policy)
+        self._presence = presence
         self._completion = CompletionAudit(policy)
         self._values = values
         self._findings = findings

@@ -34,9 +34,7 @@ Allowed = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
 class WindowPart:
     """The part of a batch that one window took: admitted rows of one source that arrived together.
 
-    `over_limit` and `returning` count records that were left out: of people with too many in the window, and of
-    people who were released too often. `missing` is int64[q + p]: of its records, these included, how many lack a
-    value of each quasi-identifier and of each field that passes.
+    `over_limit`, `returning` and `missing` are as in `SealedWindow`.
     """
 
     source: int
@@ -190,10 +188,6 @@ class Window:
         return Outlook(self.timer.expected(self.admitted, oldest, now, self.held), rate, self._at_once)
 
     @property
-    def _none_missing(self) -> NDArray[np.int64]:
-        return np.zeros(len(self._policy.quasi_identifiers) + len(self._policy.passed), np.int64)
-
-    @property
     def _no_rows(self) -> Columns:
         return Columns.empty(len(self._policy.quasi_identifiers), len(self._policy.diverse))
 
@@ -291,6 +285,7 @@ class Window:
         """Return all that was taken; the window must not be used again."""
         stretches = [part for part in self._parts if part.payload]
         sizes = [len(part.payload) for part in stretches]
+        none_missing = np.zeros(len(self._policy.quasi_identifiers) + len(self._policy.passed), np.int64)
         return SealedWindow(
             policy=self._policy,
             partitioner=self._partitioner,
@@ -298,7 +293,7 @@ class Window:
             payload=joined([part.payload for part in self._parts]),
             rejects=Rejects.concatenate(self._rejects),
             over_limit=self.over_limit,
-            missing=sum((part.missing for part in self._parts), self._none_missing),
+            missing=sum((part.missing for part in self._parts), none_missing),
             ranges=tuple(
                 InputRange(source, starts[source], end, tuple(self._lost.get(source, ())))
                 for source, end in sorted(positions.items())

@@ -256,10 +256,9 @@ class ClosingQueue:
     async def cancel(self, reason: str) -> None:
         """Drop all windows, the one that is being published too; its outcome is for the next owner to read."""
         self.abandon(reason)
-        self._rechecks.stop()
-        self._leakages.stop()
-        if self._sizes is not None:
-            self._sizes.stop()
+        for beside in (self._rechecks, self._leakages, self._sizes):
+            if beside is not None:
+                beside.sampler.stop()
         task, self._publishing = self._publishing, None
         bundle, self._running = self._running, []
         if task is None:

@@ -6,13 +6,14 @@ planted record has found others like it. Of a released window it shows what the 
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 
 from sortedcontainers import SortedDict, SortedSet
 
 from stream_anon.measures.window_leakage.before import least_told
+from stream_anon.ports import Place
+from stream_anon.privacy.certifying import certified_time
 from stream_anon.rounding import exactly
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
@@ -72,8 +73,8 @@ class StatusBoard:
         self._bound: e.WindowsBounded | None = None
         self._ready, self._reason = False, STARTING
         self._away: dict[e.Away, e.BrokerAway] = {}
-        self._owned: SortedSet[e.Place] = SortedSet()
-        self._stopped: SortedDict[e.Place, e.PartitionStopped] = SortedDict()
+        self._owned: SortedSet[Place] = SortedSet()
+        self._stopped: SortedDict[Place, e.PartitionStopped] = SortedDict()
         self._open: e.WindowProgress | None = None
         self._packed = e.GroupPacked(0, 0)
         self._superseded: e.Superseded | None = None
@@ -353,7 +354,7 @@ def _window(event: e.WindowPublished, max_records: int | None) -> dict[str, obje
     """Return the summary of a certificate; how its audit ended is added later."""
     return {
         "batch": event.batch,
-        "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "published": certified_time(event.wall),
         "in": event.records_in,
         "released": event.released,
         "suppressed": sum(event.suppressed.values()),

@@ -95,7 +95,7 @@ async def _audited(driver: Driver, count: int) -> None:
 
 async def _through(rechecks: Rechecks, publication: Publication) -> None:
     rechecks.take(publication)
-    await rechecks._sampler.wait()
+    await rechecks.sampler.wait()
 
 
 async def test_audits_take_no_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
