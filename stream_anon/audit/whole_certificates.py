@@ -27,13 +27,7 @@ class WholeCertificate(NamedTuple):
 
 
 class CertificateParts:
-    """Holds the parts of certificates until all of one are there.
-
-    Parameters
-    ----------
-    findings
-        Where violations are noted.
-    """
+    """Holds the parts of certificates until all of one are there."""
 
     def __init__(self, findings: CollectedViolations) -> None:
         self._findings = findings

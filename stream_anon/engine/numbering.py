@@ -133,18 +133,13 @@ class SensitiveNumbers:
     ----------
     policy
         Says which s attributes have a criterion.
-
-    Attributes
-    ----------
-    sets
-        The items of each list, by its key.
     """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._numbers = [Numbering(2**62) for _ in policy.diverse]
         self._lists = [attribute.many for attribute in policy.diverse]
-        self.sets: dict[int, tuple[int, ...]] = {}
+        self.sets: dict[int, tuple[int, ...]] = {}  # the items of each list, by its key
 
     @property
     def counts(self) -> tuple[NDArray[np.int64], ...]:
