@@ -54,8 +54,6 @@ class Worker:
         self._taking_over = TakingOver(parts, self._reader, self._joining, self._patience)
         self._queue = ClosingQueue(
             parts.closing_steps,
-            parts.clock,
-            parts.tell,
             stop,
             parts.rechecks,
             parts.leakages,

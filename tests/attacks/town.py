@@ -16,7 +16,7 @@ import numpy as np
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive
 from stream_anon.microdata.coding import BatchBuilder
 from stream_anon.microdata.diversity import Diversity

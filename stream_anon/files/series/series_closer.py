@@ -15,7 +15,7 @@ from stream_anon.engine.completing.counterfeits import (
     with_counterfeits,
     without_broken,
 )
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.files.series.state import SeriesState
 from stream_anon.microdata.domains.domain import Scalar
 from stream_anon.microdata.output.stated_returns import StatedSeries

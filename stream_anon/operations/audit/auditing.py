@@ -168,17 +168,15 @@ def audit_files(
         proof = stack.enter_context(open_records(str(certificates), Format.JSONL))
         parts = _counted(bare_lines(proof, certificates), wanted)
         rows, series = stack.enter_context(released_rows(output, policy))
-        verdict = audit_in_order(
+        audit = Audit(
             policy,
-            parts,
-            _counted(rows, wanted),
-            series,
             reads=wanted.reads(given.settings.kafka),
             stretch=wanted.stretch,
             digests=DigestMeans(wanted.digest_keys(), KeptLines(stack.enter_context(TemporaryLines()))),
             public_keys=wanted.signers(),
             observer=wanted.observer,
         )
+        verdict = audit_in_order(audit, parts, _counted(rows, wanted), series)
     return _report(verdict, str(output), replace(given, policy=policy), wanted, (begun, clock.wall()))
 
 

@@ -29,7 +29,7 @@ from stream_anon.errors import BrokerError, CertificateError, TopicError
 from stream_anon.judging.findings import Finding, Severity
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.privacy.certificate import read_part
-from stream_anon.service.takeover.continuing import is_another
+from stream_anon.service.takeover.resuming import is_another
 
 MOST_NAMED = 8
 _WITHIN = 20.0

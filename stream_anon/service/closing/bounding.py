@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.policy import LEAST_AUTO, Policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.events import Durations, Listener, WindowsBounded

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.batch import Reason, Rejects
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock, Membership, Place, Publication, Targets

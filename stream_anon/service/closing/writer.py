@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import secrets
 from collections.abc import Collection, Sequence
 
@@ -15,7 +14,7 @@ from stream_anon.microdata.release import Release
 from stream_anon.ports import Codec, Parcel, Publication, Targets
 from stream_anon.ports.publication import BATCH_BYTES, SIGNATURE, header_of
 from stream_anon.privacy.certificate import PART_BYTES, Delivery, certificate_digest
-from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
+from stream_anon.privacy.certifying import CertificateFrame, certificate_parts, certified_time
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.signing.signature import SIGNATURE_BYTES, Sign
 from stream_anon.service.closing.dead_letters import encode_dead_letters
@@ -103,8 +102,8 @@ class Writer:
         ends = {places[part.source]: part.end for part in release.ranges}
         frame = CertificateFrame(
             batch=batch,
-            opened=_iso(opened),
-            closed=_iso(closed),
+            opened=certified_time(opened),
+            closed=certified_time(closed),
             inputs=tuple((*place, starts[place], ends[place]) for place in starts),
             delivery=self._delivery,
             software=SOFTWARE,
@@ -184,7 +183,3 @@ class Writer:
         values = encode_dead_letters(dead, outgoing.places, self._policy)
         partition = int(draws.integers(targets.partitions[targets.dead_letters]))
         return [Parcel(targets.dead_letters, partition, values, time)]
-
-
-def _iso(wall: float) -> str:
-    return dt.datetime.fromtimestamp(int(wall), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

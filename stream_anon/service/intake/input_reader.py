@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import BrokerError, Cause, TopicError
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled

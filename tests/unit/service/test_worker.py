@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_anon import errors
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.release import Release
 from stream_anon.ports import DeadClient, Lost, Polled

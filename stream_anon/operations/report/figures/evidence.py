@@ -13,7 +13,7 @@ from msgspec import UNSET, to_builtins
 
 from stream_anon.audit.certificates import judged_records, real_records
 from stream_anon.audit.judges import JudgedCertificate
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import seconds_of
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.method import METHODS
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.policy import LEAST_AUTO
 from stream_anon.ports import Membership, Parcel, Place, TopicIds
 from stream_anon.service.closing import bounding

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stream_anon.audit.scope import AuditScope, Removed
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import AuditScope, Removed, seconds_of
 from stream_anon.audit.verdict import Life
 from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.output.statement import Statement

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, AlikeGroups, join_groups, people_of_groups
-from stream_anon.engine.chosen_classes import without
 from stream_anon.engine.uniting.unions import Raised, cells_of, published_alike
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.costs.model import CostModel
 from stream_anon.privacy.costs.objective import objective
-from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike
+from stream_anon.privacy.generalization import Generalizer, alike
 
 MOST_TURNS = 32  # of all shields; groups that fall short after them are suppressed
 
@@ -56,25 +55,15 @@ class Raiser:
     def _places(shield: Shield, names: Sequence[str]) -> NDArray[np.int64]:
         return np.array(sorted(names.index(name) for name in shield.attributes), np.int64)
 
-    def raised(
-        self,
-        individuals: NDArray[np.int32],
-        class_of_row: NDArray[np.int32],
-        generalized: GeneralizedClasses,
-        united: NDArray[np.bool_],
-    ) -> Raised:
+    def raised(self, individuals: NDArray[np.int32], before: Raised) -> Raised:
         """Return the classes after RAISE; those that no raising helps are taken away.
 
         Parameters
         ----------
         individuals
             int32[n].
-        class_of_row
-            int32[n], negative for rows in no class.
-        united
-            bool[c], handed on.
         """
-        found = Raised(class_of_row, generalized, united)
+        found = before
         turns = 0
         while self._shields and len(found.united):
             begun = found
@@ -88,7 +77,7 @@ class Raiser:
             if found is begun:
                 if not short.any():
                     return found
-                found = _without(found, short)
+                found = found.without(short)
             turns += 1
         return found
 
@@ -156,9 +145,3 @@ class _Groups:
         while not np.array_equal(name, name[name]):  # the name of a union that was joined itself
             name = name[name]
         return name
-
-
-def _without(found: Raised, failing: NDArray[np.bool_]) -> Raised:
-    left, generalized = without(failing, found.class_of_row, found.generalized)
-    gone = int((found.class_of_row >= 0).sum() - (left >= 0).sum())
-    return Raised(left, generalized, np.ones(int((~failing).sum()), np.bool_), found.gone + gone)

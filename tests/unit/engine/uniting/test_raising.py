@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, AlikeGroups, join_groups, people_of_groups
-from stream_anon.engine import raising
 from stream_anon.engine.closing import Closer
-from stream_anon.engine.raising import Raiser
+from stream_anon.engine.uniting import raising
+from stream_anon.engine.uniting.raising import Raiser
+from stream_anon.engine.uniting.unions import Raised
 from stream_anon.microdata.attributes import Identifier, PublishedForm, QuasiIdentifier, Sensitive, Unknown
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.columns import Columns
@@ -216,10 +217,7 @@ def test_a_set_that_covers_everything_makes_its_unions_cover_everything() -> Non
 
 
 def test_what_raise_leaves_short_is_a_violation_that_the_gate_takes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(self: Raiser, people: Any, class_of_row: Any, generalized: Any, united: Any) -> raising.Raised:
-        return raising.Raised(class_of_row, generalized, united)
-
-    monkeypatch.setattr(Raiser, "raised", nothing)
+    monkeypatch.setattr(Raiser, "raised", lambda _self, _people, before: before)
     codes = [0, 0, 0, 0, 6, 6], [0, 0, 1, 1, 2, 2]
     release = _release(codes, [0, 0, 1, 1, 2, 2], [Shield(("x",), 4)])
     assert release.class_of_row.tolist() == [0, 0, 1, 1, -1, -1]
@@ -268,7 +266,8 @@ def test_a_policy_without_shields_hands_everything_on_and_makes_no_cost_tables(
     codes = np.zeros((2, 2), np.int32)
     generalized = generalize(generalizers, policy.quasi_identifiers, codes, class_of_row, 1)
     united = np.zeros(1, np.bool_)
-    found = Raiser(policy, generalizers).raised(np.arange(2, dtype=np.int32), class_of_row, generalized, united)
+    before = Raised(class_of_row, generalized, united)
+    found = Raiser(policy, generalizers).raised(np.arange(2, dtype=np.int32), before)
     assert found.class_of_row is class_of_row
     assert found.generalized is generalized
     assert found.united is united
@@ -288,7 +287,7 @@ def _raised(
     rows, class_of_row = np.array(codes, np.int32), np.array(told, np.int32)
     generalized = generalize(generalizers, policy.quasi_identifiers, rows, class_of_row, len(united))
     people = np.arange(len(told), dtype=np.int32)
-    return Raiser(policy, generalizers).raised(people, class_of_row, generalized, np.array(united))
+    return Raiser(policy, generalizers).raised(people, Raised(class_of_row, generalized, np.array(united)))
 
 
 def test_a_class_that_held_several_before_still_does() -> None:
@@ -464,7 +463,8 @@ def test_the_order_of_rows_and_classes_changes_nothing(table: Table, data: st.Da
             generalizers, policy.quasi_identifiers, rows.codes, dense.astype(np.int32), int(dense.max()) + 1
         )
         united = np.zeros(int(dense.max()) + 1, np.bool_)
-        done = Raiser(policy, generalizers).raised(rows.individuals, dense.astype(np.int32), generalized, united)
+        before = Raised(dense.astype(np.int32), generalized, united)
+        done = Raiser(policy, generalizers).raised(rows.individuals, before)
         return [
             tuple(str(values[own]) for values in done.generalized.values) if own >= 0 else ()
             for own in done.class_of_row.tolist()

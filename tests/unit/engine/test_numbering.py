@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.engine.people import Numbering
+from stream_anon.engine.numbering import Numbering
 
 KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit import table_rows
-from stream_anon.audit.table_rows import CellReader, TypedReader, header_cells
+from stream_anon.audit.formats import table_rows
+from stream_anon.audit.formats.table_rows import CellReader, TypedReader, header_cells
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
