@@ -25,8 +25,8 @@ from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.path import Run
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from stream_anon.adapters.clock import SystemClock
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.engine.warming import warm_up
-from stream_anon.engine.window import SealedWindow
 from stream_anon.measures.boxes import boxes_of_classes
 from stream_anon.measures.window_leakage.after import shares_after
 from stream_anon.measures.window_leakage.before import shares_before

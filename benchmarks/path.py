@@ -26,8 +26,8 @@ from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.engine.warming import warm_up
-from stream_anon.engine.window import SealedWindow
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy

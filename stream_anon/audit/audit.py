@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from stream_anon.audit.chain import Chain
 from stream_anon.audit.collected_violations import CollectedViolations
@@ -21,14 +21,24 @@ from stream_anon.audit.input_ranges import Ranges
 from stream_anon.audit.judges import Judge, JudgedCertificate, Judges
 from stream_anon.audit.periods import Periods
 from stream_anon.audit.released_records import Decoded
-from stream_anon.audit.scope import CHECKED, SIGNED, SLACK, TRUSTED, UNCHECKED, AuditScope, Horizon, Removed
+from stream_anon.audit.scope import (
+    CHECKED,
+    SIGNED,
+    SLACK,
+    TRUSTED,
+    UNCHECKED,
+    AuditScope,
+    Horizon,
+    Removed,
+    seconds_of,
+)
 from stream_anon.audit.signing.signatures import SignatureAudit
-from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import AuditCounts, Kind, Verdict
+from stream_anon.audit.whole_certificates import CertificateParts, WholeCertificate
 from stream_anon.audit.windows import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
-from stream_anon.privacy.certificate import BATCH_PATTERN, Certificate, certificate_digest, join_parts, read_part
+from stream_anon.privacy.certificate import BATCH_PATTERN, Certificate, read_part
 from stream_anon.privacy.policy_document import read_document_part
 from stream_anon.privacy.signing.public_keys import PublicKeys
 from stream_anon.privacy.signing.signature import signed_parts
@@ -39,14 +49,6 @@ _MOST_HELD = 200_000  # records whose policy is not known yet; further ones are 
 
 TopicTest = Callable[[str], bool]
 Observer = Callable[[JudgedCertificate], None]
-
-
-class _ReadPart(NamedTuple):
-    """A part of a certificate, and who signed it; None where that is not known."""
-
-    read: Certificate
-    text: bytes
-    signer: str | None
 
 
 class Audit:
@@ -99,11 +101,9 @@ class Audit:
         self._removed = Removed()
         self._open: dict[str, WindowRecords] = {}
         self._held = 0
-        self._parts: dict[str, dict[int, _ReadPart]] = {}
+        self._parts = CertificateParts(self._findings)
         self._undecided: dict[str, Certificate] = {}  # whole certificates whose policy document has not come
         self._waiting: dict[str, tuple[Certificate, Judge]] = {}  # those whose records are not all there
-        self._certified: dict[str, bool] = {}  # whether they are signed
-        self._broken: set[str] = set()  # batches whose parts do not make a certificate
         self._settled: dict[str, Judge] = {}
         self._left_out: set[str] = set()
         self._seen = {"windows": 0, "on_trust": 0, "parts": 0, "classes": 0, "records": 0, "recounted": 0}
@@ -221,15 +221,9 @@ class Audit:
         judged = self._stretch.holds(read.batch, seconds_of(read.closed))
         signer = self._signatures.signer(text, signature, read.batch) if judged else None
         self._signatures.unchecked += judged and signature is not None and read.part == 1
-        done = read.batch in self._certified or read.batch in self._broken
-        held = {} if done else self._parts.setdefault(read.batch, {})
-        if done or read.part in held:
-            before = self._certified.get(read.batch, False) if done else held[read.part].signer is not None
-            self._findings.add(Kind.REPLAYED if before and signer else Kind.BATCH_TWICE, read.batch)
-        else:
-            held[read.part] = _ReadPart(read, text, signer)
-            if len(held) == read.parts:
-                self._join(read.batch, partition)
+        whole = self._parts.add(read, text, signer)
+        if whole is not None:
+            self._take(whole, partition)
         return read
 
     def _is_new(self, timestamp: int | None) -> bool:
@@ -246,10 +240,10 @@ class Audit:
         horizon = horizon or Horizon()
         certificates = max(horizon.certificates, self._stretch.since)
         waiting = (certificate for certificate, _ in self._waiting.values())
-        parts = (next(iter(held.values())).read for held in self._parts.values())
         if any(seconds_of(one.closed) > horizon.records for one in waiting):
             return False
-        if any(seconds_of(one.closed) > certificates for one in (*parts, *self._undecided.values())):
+        begun = (*self._parts.incomplete, *self._undecided.values())
+        if any(seconds_of(one.closed) > certificates for one in begun):
             return False
         alone = (window for batch, window in self._open.items() if batch not in self._waiting)
         if any(window.timestamp is None or window.timestamp / 1000 > certificates for window in alone):
@@ -276,10 +270,9 @@ class Audit:
             if certificates == -inf:
                 self._findings.add(Kind.MISSING_POLICY, batch)
             self._decide(certificate, self._judges.stand_in(certificate))
-        for batch, held in self._parts.items():
-            some = next(iter(held.values())).read
-            if self._stretch.batch in (None, batch) and seconds_of(some.closed) > certificates:
-                self._findings.add(Kind.MISSING_PART, batch)
+        for some in self._parts.incomplete:
+            if self._stretch.batch in (None, some.batch) and seconds_of(some.closed) > certificates:
+                self._findings.add(Kind.MISSING_PART, some.batch)
         for batch in list(self._waiting):
             self._settle(batch, horizon.records)
         for batch, window in self._open.items():
@@ -331,33 +324,24 @@ class Audit:
         else:
             if self._judges.add_part(read):
                 for certificate in list(self._undecided.values()):
-                    judge = self._judges.of(certificate)
-                    if judge is not None:
-                        self._decide(certificate, judge)
+                    self._decide_if_known(certificate)
             return True
         return False
 
-    def _join(self, batch: str, partition: int) -> None:
-        parts = [held for _, held in sorted(self._parts.pop(batch).items())]
-        try:
-            certificate = join_parts([part.read for part in parts])
-        except CertificateError:
-            self._findings.add(Kind.PARTS_DISAGREE, batch)
-            self._broken.add(batch)
-            return
-        signers = {part.signer for part in parts}
-        if len(signers - {None}) > 1:
-            self._findings.add(Kind.SIGNER_CHANGED, batch)
-        signer = signers.pop() if len(signers) == 1 else None
-        self._signatures.add_window(signer, certificate.closed)
-        self._chain.add(certificate, certificate_digest([part.text for part in parts]), signer, partition)
+    def _take(self, whole: WholeCertificate, partition: int) -> None:
+        """Take a certificate of which all parts are there."""
+        certificate, batch = whole.certificate, whole.certificate.batch
+        self._signatures.add_window(whole.signer, certificate.closed)
+        self._chain.add(certificate, whole.digest, whole.signer, partition)
         self._ranges.add(certificate)
-        self._certified[batch] = signer is not None
         if not self._stretch.holds(batch, seconds_of(certificate.closed)):
             self._left_out.add(batch)
             self._let_go(self._open.pop(batch, WindowRecords()))
             return
         self._undecided[batch] = certificate
+        self._decide_if_known(certificate)
+
+    def _decide_if_known(self, certificate: Certificate) -> None:
         judge = self._judges.of(certificate)
         if judge is not None:
             self._decide(certificate, judge)
@@ -436,22 +420,16 @@ class Audit:
         if removed:
             self._removed.uncertified += count
             return
-        if batch not in self._parts and batch not in self._broken:
+        if not self._parts.lacks(batch):
             self._findings.add(Kind.NO_CERTIFICATE, batch, count=count)
         judge.records.count_alone(window, batch)
 
 
-def audit_in_order(  # noqa: PLR0913 - what files hold, and what the audit takes
-    policy: Policy,
+def audit_in_order(
+    audit: Audit,
     parts: Iterable[bytes],
     records: Iterable[Any],
     series: Callable[[Sequence[Any]], Series] = DecodedSeries,
-    *,
-    reads: TopicTest | None = None,
-    stretch: AuditScope | None = None,
-    digests: DigestMeans | None = None,
-    public_keys: PublicKeys | None = None,
-    observer: Observer | None = None,
 ) -> Verdict:
     """Return the verdict on files: the records of each certificate follow those of the one before.
 
@@ -459,8 +437,8 @@ def audit_in_order(  # noqa: PLR0913 - what files hold, and what the audit takes
 
     Parameters
     ----------
-    policy
-        The policy that is in force now.
+    audit
+        A new one, which is finished then.
     parts
         Parts of policy documents and of certificates, in the order of their windows, each with its signature behind
         it if it is signed.
@@ -468,10 +446,7 @@ def audit_in_order(  # noqa: PLR0913 - what files hold, and what the audit takes
         Released records; decoded ones, None for one that is no object, unless `series` says otherwise.
     series
         Makes a series of some of them.
-    reads, stretch, digests, public_keys, observer
-        See `Audit`.
     """
-    audit = Audit(policy, reads=reads, stretch=stretch, digests=digests, public_keys=public_keys, observer=observer)
     waiting = iter(records)
     for part, signature in signed_parts(parts):
         read = audit.add_part(part, signature=signature)

@@ -1,4 +1,4 @@
-"""Check certificates, each alone; `joins` checks how they follow each other."""
+"""Check certificates, each alone; `chain` and `input_ranges` check how they follow each other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.population.completed_classes import CompletionAudit
 from stream_anon.audit.population.presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
+from stream_anon.audit.scope import seconds_of
 from stream_anon.audit.shields import ShieldAudit
-from stream_anon.audit.times import seconds_of
 from stream_anon.audit.verdict import Kind
 from stream_anon.audit.windows import published_tuple
 from stream_anon.microdata.batch import Reason
@@ -62,14 +62,10 @@ class CertificateAudit:
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        values: ValueBook | None,
-        findings: CollectedViolations,
-        presence: PresenceAudit | None = None,
+        self, policy: Policy, values: ValueBook | None, findings: CollectedViolations, presence: PresenceAudit
     ) -> None:
         self._policy = policy
-        self._presence = presence or PresenceAudit(policy)
+        self._presence = presence
         self._completion = CompletionAudit(policy)
         self._values = values
         self._findings = findings

@@ -15,8 +15,7 @@ from math import inf
 from typing import NamedTuple
 
 from stream_anon.audit.collected_violations import CollectedViolations
-from stream_anon.audit.scope import Removed
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import Removed, seconds_of
 from stream_anon.audit.verdict import Kind, Life
 from stream_anon.privacy.certificate import Certificate, CertifiedRange
 
@@ -101,9 +100,8 @@ class Ranges:
 
     def _live(self, topic: str, topic_id: str, certificate: Certificate) -> None:
         lives, closed = self._lives.setdefault(topic, {}), certificate.closed
-        old = lives.get(topic_id) or Life(topic, topic_id, closed, closed, 0, certificate.batch)
-        first = min((closed, certificate.batch), (old.first, old.batch))
-        lives[topic_id] = Life(topic, topic_id, first[0], max(old.last, closed), old.windows + 1, first[1])
+        one, known = Life(topic, topic_id, closed, closed, 1, certificate.batch), lives.get(topic_id)
+        lives[topic_id] = one if known is None else known.joined(one)
 
     def lives(self) -> list[Life]:
         """Return the lives of each topic, oldest first; ranges that name no id are part of the first one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from math import inf
 
@@ -33,6 +34,14 @@ TRUSTED = (
 SIGNED = "every certificate and policy document: signed by one of the public keys, in the order of its chain, once"
 """What is checked besides, where there are public keys."""
 UNCHECKED = "who wrote the certificates of {:,} windows: they are signed, and no public key was given"
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds since the epoch of a certificate's time; infinite for a day that does not exist."""
+    try:
+        return dt.datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return inf
 
 
 @dataclass(frozen=True)

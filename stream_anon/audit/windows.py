@@ -74,18 +74,18 @@ class WindowAudit:
         policy: Policy,
         values: ValueBook | None,
         findings: CollectedViolations,
-        keys: Collection[DigestKey] = (),
-        presence: PresenceAudit | None = None,
+        keys: Collection[DigestKey],
+        presence: PresenceAudit,
     ) -> None:
         self._policy = policy
-        self._presence = presence or PresenceAudit(policy)
+        self._presence = presence
         self._findings = findings
         self._keys = keys
         self._reader = ReleasedRecordReader(policy, typed=values is not None)
         self._attributes = policy.quasi_identifiers
-        self._sensitive = [own.name for own in policy.passed if isinstance(own, Sensitive)]
         self._places = [place for place, own in enumerate(policy.passed) if isinstance(own, Sensitive)]
         sensitive = [own for own in policy.passed if isinstance(own, Sensitive)]
+        self._sensitive = [own.name for own in sensitive]
         self._whole_families = [_kept_whole(own) for own in sensitive]
         self._null_is_value = [own.shown_as is ShownAs.VALUE for own in sensitive]
         self._values = values

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.partitioning import TOO_HIGH
-from stream_anon.engine.chosen_classes import chosen, no_classes, without
+from stream_anon.engine.chosen_classes import chosen, no_classes
 from stream_anon.engine.dealing import dealt
 from stream_anon.engine.gating import WindowGate
-from stream_anon.engine.raising import Raiser
 from stream_anon.engine.returning import counted_release
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.engine.uniting.presence import PresenceUniter
+from stream_anon.engine.uniting.raising import Raiser
 from stream_anon.engine.uniting.unions import Raised
-from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.choices.window_limits import AboveMost
 from stream_anon.microdata.columns import Columns
@@ -25,7 +25,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Classes, Release, Suppression
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.gcp import gcp
-from stream_anon.privacy.generalization import GeneralizedClasses, Generalizer, alike, generalize, raised
+from stream_anon.privacy.generalization import Generalizer, alike, generalize, raised
 from stream_anon.privacy.level_limits import LevelLimits
 from stream_anon.privacy.population.presence_check import PresenceCheck
 
@@ -164,21 +164,17 @@ class Closer:
         shuffle: np.random.Generator,
     ) -> Release:
         # 2. Generalize, and by a random level or more if so asked; clusters that publish alike become one class.
-        class_of_row, generalized, united = self._united(window.columns, clusters, shuffle)
+        united = self._united(window.columns, clusters, shuffle)
         # 3. What would be published of too many of those who fit it, and then, by RAISE, of too few people by a
         # shield, is published alike with other classes.
-        class_of_row, generalized, united, high = self._below_limits(
-            window.columns, class_of_row, generalized, united
-        )
-        people = window.columns.individuals
-        wide = self._uniter.united(people, Raised(class_of_row, generalized, united))
-        shielded = self._raiser.raised(people, wide.class_of_row, wide.generalized, wide.united)
+        people, within = window.columns.individuals, self._below_limits(window.columns, united)
+        shielded = self._raiser.raised(people, self._uniter.united(people, within))
         # 4. The gate: what fails is suppressed, and the rest is checked again.
         begun = self._watch()
         gated = self._gate.gated(window.columns, shielded)
         gate_seconds = self._watch() - begun
         class_of_row, generalized, counts = gated.class_of_row, gated.generalized, gated.counts
-        bare = shielded.gone + gated.bare
+        high, bare = within.gone, shielded.gone - within.gone + gated.bare
         placed = int((clusters >= 0).sum()) - high - bare - gated.crowding
         rows = np.flatnonzero(class_of_row >= 0)
         suppressed = {
@@ -213,11 +209,7 @@ class Closer:
             opened_at=window.opened_at,
             closed_at=window.closed_at,
             achieved_k=int(counts.individuals.min()) if len(classes) else None,
-            achieved_l={
-                attribute.name: int(counts.values[s].min())
-                for s, attribute in enumerate(self._policy.diverse)
-                if len(classes) and self._criteria.distinct_l[s]
-            },
+            achieved_l=self._achieved_l(counts.values),
             achieved_spread={
                 attribute.name: found.reached(asked)
                 for attribute, asked, found in zip(
@@ -233,13 +225,21 @@ class Closer:
             achieved_presence=gated.presence,
         )
 
-    def _united(
-        self, rows: Columns, clusters: NDArray[np.int32], draws: np.random.Generator
-    ) -> tuple[NDArray[np.int32], GeneralizedClasses, NDArray[np.bool_]]:
-        """Return the class of each row, what is published of each, and which of them hold several clusters."""
+    def _achieved_l(self, values: NDArray[np.int64]) -> dict[str, int]:
+        """Return the least number of values of a class, int64[s, c], of each attribute for which one is asked."""
+        return {
+            attribute.name: int(of_class.min())
+            for attribute, of_class, asked in zip(
+                self._policy.diverse, values, self._criteria.distinct_l, strict=True
+            )
+            if len(of_class) and asked
+        }
+
+    def _united(self, rows: Columns, clusters: NDArray[np.int32], draws: np.random.Generator) -> Raised:
+        """Return the classes, and which of them hold several clusters."""
         count = int(clusters.max(initial=-1)) + 1
         if not count:
-            return clusters, no_classes(len(self._generalizers)), np.zeros(0, np.bool_)
+            return Raised(clusters, no_classes(len(self._generalizers)), np.zeros(0, np.bool_))
         used = np.bincount(clusters[clusters >= 0]) > 0
         if not used.all():  # numbers without a row: not as agreed, and nothing could be published for them
             clusters = np.where(clusters >= 0, (np.cumsum(used) - 1)[clusters], SUPPRESSED).astype(np.int32)
@@ -250,28 +250,18 @@ class Closer:
             generalized = raised(self._generalizers, self._policy.quasi_identifiers, generalized, levels)
         first, class_of_cluster = alike(generalized.labels)
         if len(first) == count:
-            return clusters, generalized, np.zeros(count, np.bool_)
+            return Raised(clusters, generalized, np.zeros(count, np.bool_))
         renamed = np.where(clusters >= 0, class_of_cluster[clusters], SUPPRESSED).astype(np.int32)
         # Bounds and values of a union are those of its parts where intervals are published, and sets are equal.
-        return renamed, chosen(generalized, first), np.bincount(class_of_cluster) > 1
+        return Raised(renamed, chosen(generalized, first), np.bincount(class_of_cluster) > 1)
 
-    def _below_limits(
-        self,
-        rows: Columns,
-        class_of_row: NDArray[np.int32],
-        generalized: GeneralizedClasses,
-        united: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.int32], GeneralizedClasses, NDArray[np.bool_], int]:
-        """Take away the classes that would need a level above `max_level`; also return how many rows these are.
+    def _below_limits(self, rows: Columns, found: Raised) -> Raised:
+        """Take away the classes that would need a level above `max_level`.
 
-        That is no violation: nothing is told of anybody. But the other classes are compared with fewer rows then.
+        That is no violation: nothing is told of anybody.
         """
-        high = self._limits.too_coarse(generalized, rows.codes, class_of_row)
-        if not high.any():
-            return class_of_row, generalized, united, 0
-        left, generalized = without(high, class_of_row, generalized)
-        gone = int((class_of_row >= 0).sum() - (left >= 0).sum())
-        return left, generalized, np.ones(generalized.ncp.shape[1], np.bool_), gone
+        high = self._limits.too_coarse(found.generalized, rows.codes, found.class_of_row)
+        return found.without(high) if high.any() else found
 
 
 def missing_by_name(policy: Policy, counts: NDArray[np.int64]) -> dict[str, int]:

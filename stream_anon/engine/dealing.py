@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import bare_kernel
-from stream_anon.engine.people import Numbering
+from stream_anon.engine.numbering import Numbering
 
 
 @bare_kernel

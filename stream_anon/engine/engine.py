@@ -14,7 +14,8 @@ from stream_anon.clustering.partitioning import Partitioner
 from stream_anon.engine.partitioners import partitioners
 from stream_anon.engine.release_counts import SourceCounts
 from stream_anon.engine.returning import Returns
-from stream_anon.engine.window import SealedWindow, Window
+from stream_anon.engine.sealed_window import SealedWindow
+from stream_anon.engine.window import Window
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.choices.window_limits import Shortfall
 from stream_anon.microdata.policy import Policy

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.chosen_classes import without
 from stream_anon.engine.uniting.unions import Raised
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy
@@ -69,13 +68,14 @@ class WindowGate:
         classes
             Which of them would be published alike, and how.
         """
-        class_of_row, generalized = classes.class_of_row, classes.generalized
         violations, bare, crowding = 0, 0, 0
         # A violation is a bug of the partitioner's. That a union fails where frequencies are asked for is none:
         # people with several values may upset it. Nor is it one that the rest fails once some rows are gone.
         by_frequency = any(asked.asks for asked in self._criteria.asked) or any(self._criteria.lists)
-        excused, fewer = classes.united & by_frequency, False
+        fewer = False
         while True:
+            class_of_row, generalized = classes.class_of_row, classes.generalized
+            excused = classes.united & by_frequency
             placed = np.flatnonzero(class_of_row >= 0)
             part = rows if len(placed) == len(rows) else rows.take(placed)
             own = class_of_row[placed].astype(np.int64)
@@ -96,6 +96,4 @@ class WindowGate:
                     class_of_row, generalized, counts, shields, presence, violations, bare, crowding
                 )
             violations += int((failing & ~excused).sum())
-            failing |= crowded
-            class_of_row, generalized = without(failing, class_of_row, generalized)
-            excused, fewer = np.full(generalized.ncp.shape[1], by_frequency), True
+            classes, fewer = classes.without(failing | crowded), True

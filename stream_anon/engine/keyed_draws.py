@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.partitioning import Partitioner
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.columns import NO_VALUE, Columns, Sets
 from stream_anon.microdata.keys import keys_of_spans
 from stream_anon.microdata.payload import Payload, payload_keys

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.partitioners import partitioners_by_draws
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.columns import NO_VALUE
 from stream_anon.microdata.policy import Policy

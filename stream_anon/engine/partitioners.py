@@ -74,13 +74,9 @@ def partitioners_by_draws(
         from one window serves those after it. None: each window learns an order for itself, unless the policy
         names one, and its classes depend on no other window.
     """
-    seed = policy.engine.seed
-    if draws is None:
-        make = _partitioners(policy, None, background=None, adopted=None)
-        return make if seed is None else lambda _: make(np.random.default_rng(seed))
-    own = _draws_of_engine(policy, draws)
-    make = _partitioners(policy, own, background=None, adopted=None)
-    return make if seed is None else lambda _: make(own)
+    seed, own = policy.engine.seed, None if draws is None else _draws_of_engine(policy, draws)
+    make = _partitioners(policy, own)
+    return make if seed is None else lambda _: make(np.random.default_rng(seed) if own is None else own)
 
 
 def _draws_of_engine(policy: Policy, draws: np.random.Generator) -> np.random.Generator:
@@ -92,8 +88,8 @@ def _partitioners(
     policy: Policy,
     own: np.random.Generator | None,
     *,
-    background: Background | None,
-    adopted: Callable[[Adoption], None] | None,
+    background: Background | None = None,
+    adopted: Callable[[Adoption], None] | None = None,
 ) -> Callable[[np.random.Generator], Partitioner]:
     """Return what makes the partitioner of a window by draws for its costs."""
     policy.check_streamed()

@@ -9,7 +9,8 @@ from stream_anon.clustering.from_scratch import FromScratch
 from stream_anon.clustering.rules import Rules
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.dealing import dealt
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
+from stream_anon.engine.uniting.unions import Raised
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.batch import MISSING_KEY
 from stream_anon.microdata.choices.method_choice import IAB, ONLY_IAB, MethodChoice
@@ -155,10 +156,10 @@ class RecodingCloser(Closer):
         rows: Columns,  # noqa: ARG002 - the nodes are known
         clusters: NDArray[np.int32],
         draws: np.random.Generator,  # noqa: ARG002 - no node is raised by chance
-    ) -> tuple[NDArray[np.int32], GeneralizedClasses, NDArray[np.bool_]]:
-        """Return the class of each row, what is published of each, and that no union excuses a violation."""
+    ) -> Raised:
+        """Return the classes, and that no union excuses a violation."""
         class_of_row, generalized = self._published(clusters)
-        return class_of_row, generalized, np.zeros(len(generalized.labels.T), np.bool_)
+        return Raised(class_of_row, generalized, np.zeros(len(generalized.labels.T), np.bool_))
 
     def _published(self, clusters: NDArray[np.int32]) -> tuple[NDArray[np.int32], GeneralizedClasses]:
         """Return the class of each row, and what is published of each: two nodes may be written alike."""

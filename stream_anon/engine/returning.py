@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.release_counts import FREE, SourceCounts
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.keys import keys_of_spans
 from stream_anon.microdata.release import CountedRelease, Release, ReleasedPeople

@@ -35,14 +35,12 @@ def warm_up(policy: Policy) -> None:
     """
     draws = np.random.default_rng(0)
     count = _count(policy)
-    crowds = [np.arange(count, dtype=np.int64)] * 2
-    if policy.individual != EVERY_RECORD:
-        crowds.append(_returning(policy, draws))
+    once, *returning = _crowds(policy, draws)
     returns = None if policy.returning is None else Returns(policy.returning, _COUNTED, lambda: 0.0)
     engine, closers = Engine(policy, draws=draws, returns=returns), _closers(policy)
     engine.open(0, 0)
     now = 0.0
-    for turn, people in enumerate(crowds):
+    for turn, people in enumerate([once, once, *returning]):
         closer = closers[min(turn, len(closers) - 1)]
         batch, rows = _made_up(policy, people, turn * count, draws), np.arange(count)
         sealed = engine.add(batch.take(rows[:-2]), now)
@@ -95,10 +93,7 @@ def _warm_up_half(policy: Policy, *, refining: bool) -> None:
     partitioner = partitioners(policy, draws=draws)()
     if not isinstance(partitioner, Forest):
         return
-    crowds = [np.arange(_count(policy), dtype=np.int64)]
-    if policy.individual != EVERY_RECORD:
-        crowds.append(_returning(policy, draws))
-    for people in crowds:
+    for people in _crowds(policy, draws):
         batch = _made_up(policy, people, 0, draws)
         sensitive = [_numbered(keys) for keys in batch.sensitive]
         rows = Columns(
@@ -126,11 +121,16 @@ def _count(policy: Policy) -> int:
     return min(policy.window.max_records, max(8 * policy.crowd, 2 * crowd))
 
 
-def _returning(policy: Policy, draws: np.random.Generator) -> NDArray[np.int64]:
-    """Return people of whom a few have half of the records, so that some classes do not come out legal at first."""
-    count = _count(policy)
-    often = draws.integers(0, policy.crowd, count)
-    return np.where(draws.random(count) < 0.5, often, np.arange(count) + policy.crowd)
+def _crowds(policy: Policy, draws: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Return people who come once; then, where the policy can tell who returns, people of whom a few do often.
+
+    These have half of the records, so that some classes do not come out legal at first.
+    """
+    once = np.arange(_count(policy), dtype=np.int64)
+    if policy.individual == EVERY_RECORD:
+        return [once]
+    often = draws.integers(0, policy.crowd, len(once))
+    return [once, np.where(draws.random(len(once)) < 0.5, often, once + policy.crowd)]
 
 
 def _made_up(policy: Policy, people: NDArray[np.int64], first: int, draws: np.random.Generator) -> CodedBatch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import secrets
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.engine.warming import warm_up
-from stream_anon.engine.window import SealedWindow
 from stream_anon.judging.refusing import Advice, raise_if_forbidden
 from stream_anon.judging.tally import Tally
 from stream_anon.judging.validity import raise_if_expired
@@ -27,7 +26,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock
 from stream_anon.privacy.certificate import certificate_digest
-from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
+from stream_anon.privacy.certifying import CertificateFrame, certificate_parts, certified_time
 from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.version import SOFTWARE
 
@@ -194,8 +193,8 @@ class Anonymization:
         closed = self._clock.wall()
         frame = CertificateFrame(
             batch=secrets.token_hex(16),
-            opened=_iso(min(self._opened, closed)),  # somebody may have set the clock back
-            closed=_iso(closed),
+            opened=certified_time(min(self._opened, closed)),  # somebody may have set the clock back
+            closed=certified_time(closed),
             inputs=tuple((*PLACE, part.start, part.end) for part in release.ranges),
             delivery="file",
             software=SOFTWARE,
@@ -206,7 +205,3 @@ class Anonymization:
         parts = certificate_parts(release, self._policy, frame)
         self._previous, self._opened = certificate_digest(parts), closed
         return CertifiedRelease(frame.batch, release, parts, seconds, heaps)
-
-
-def _iso(wall: float) -> str:
-    return dt.datetime.fromtimestamp(int(wall), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

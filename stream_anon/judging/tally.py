@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.closing import missing_by_name
-from stream_anon.engine.window import missing_counts
+from stream_anon.engine.sealed_window import missing_counts
 from stream_anon.formats.tables.passed_columns import PassedColumns
 from stream_anon.formats.writing.passing import PassedTexts
 from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, Disguise, looks_like

@@ -5,8 +5,7 @@ A client library with its own transactions and group fencing fits behind the sam
 
 from stream_anon.ports.clock import Clock
 from stream_anon.ports.codec import MOST_RECORD_BYTES, Codec
-from stream_anon.ports.place import Place
-from stream_anon.ports.polled_records import Chunk, Held, Lost, Parcel, Polled
+from stream_anon.ports.polled_records import Chunk, Held, Lost, Parcel, Place, Polled
 from stream_anon.ports.publication import Publication, Targets
 from stream_anon.ports.release_ledger import LedgerEntry, ReleaseLedger, newest_revision
 from stream_anon.ports.sink import Sink

@@ -1,4 +1,4 @@
-"""Records that a poll brings, and records that are sent."""
+"""Records that a poll brings, records that are sent, and where they are."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.microdata.texts import Texts
+
+Place = tuple[str, int]
+"""A topic and a partition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stream_anon.ports.place import Place
-from stream_anon.ports.polled_records import Parcel
+from stream_anon.ports.polled_records import Parcel, Place
 
 BATCH_BYTES = 16
 ANY_BATCH = "0" * (2 * BATCH_BYTES)

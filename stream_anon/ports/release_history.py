@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from stream_anon.microdata.release import ReleasedPeople
-from stream_anon.ports.place import Place
+from stream_anon.ports.polled_records import Place
 
 MOST_TOGETHER = 32_768
 """People in one entry: 256 KiB."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from stream_anon.ports.place import Place
+from stream_anon.ports.polled_records import Place
 
 
 def newest_revision(entries: Iterable[LedgerEntry]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from stream_anon.ports.place import Place
+from stream_anon.ports.polled_records import Place
 from stream_anon.ports.publication import Publication, Targets
 from stream_anon.ports.source import Membership
 from stream_anon.ports.steps import Steps

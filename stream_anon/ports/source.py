@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stream_anon.errors import BrokerError
-from stream_anon.ports.place import Place
-from stream_anon.ports.polled_records import Held, Polled
+from stream_anon.ports.polled_records import Held, Place, Polled
 
 
 class DeadClient(BrokerError):  # noqa: N818 - named after what happened

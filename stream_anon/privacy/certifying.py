@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ from stream_anon.privacy.promises import asked_of, individual_of, terms_of
 _Item: TypeAlias = CertifiedRange | CertifiedClass
 
 
+def certified_time(wall: float) -> str:
+    """Return seconds since the epoch as a certificate writes them: UTC, whole seconds, ISO 8601."""
+    return dt.datetime.fromtimestamp(int(wall), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 @dataclass(frozen=True)
 class CertificateFrame:
     """The facts of a certificate that are not in the release.
@@ -41,7 +47,7 @@ class CertificateFrame:
     batch
         The window's random id in hexadecimal, as in the header of its records.
     opened, closed
-        UTC, whole seconds, ISO 8601.
+        See `certified_time`.
     inputs
         (topic, partition, start, end) of every partition the window covers.
     delivery

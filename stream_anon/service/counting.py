@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stream_anon.engine.release_counts import SourceCounts
 from stream_anon.engine.returning import Returns
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.release import CountedRelease, Release
 from stream_anon.ports import Clock, Parcel, Place
 from stream_anon.ports.release_history import ReleaseHistory, entries_of

@@ -54,8 +54,6 @@ class Worker:
         self._taking_over = TakingOver(parts, self._reader, self._joining, self._patience)
         self._queue = ClosingQueue(
             parts.closing_steps,
-            parts.clock,
-            parts.tell,
             stop,
             parts.rechecks,
             parts.leakages,
@@ -194,12 +192,11 @@ class Worker:
         self._parts.bounding.sealed(full.window)
         outgoing = OutgoingWindow(
             full.window,
-            full.times,
+            full.readings,
             holdings.membership,
             places,
             targets,
             holdings.topic_ids,
-            full.readings,
         )
         self._queue.put(outgoing)
 

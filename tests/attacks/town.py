@@ -16,7 +16,7 @@ import numpy as np
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.attributes import Identifier, PublishedForm, Sensitive
 from stream_anon.microdata.choices.engine_choice import FULL_DOMAIN, EngineChoice
 from stream_anon.microdata.choices.window_limits import WindowLimits

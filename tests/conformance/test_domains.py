@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from stream_anon.audit.table_rows import CellReader
+from stream_anon.audit.formats.table_rows import CellReader
 from stream_anon.errors import Unfit
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.scanner import Scanner

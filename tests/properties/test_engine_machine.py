@@ -26,7 +26,7 @@ from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.choices.window_limits import Shortfall
 from stream_anon.microdata.policy import Policy

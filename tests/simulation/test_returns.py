@@ -11,7 +11,7 @@ import pytest
 
 from stream_anon.engine import closing
 from stream_anon.engine.release_counts import ReleaseCounts
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.release import CountedRelease, ReleasedPeople
 from stream_anon.ports.release_history import read_entry
 from tests.simulation.test_workers import Storm, _short_waits  # noqa: F401 - a fixture

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.partitioning import UNKNOWN, Outlook
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.batch import Rejects
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.policy import Policy

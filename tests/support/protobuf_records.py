@@ -289,7 +289,7 @@ def _decimal(message: Any) -> Any:
     number = int.from_bytes(message.value, "big", signed=True)
     if not 0 <= message.scale <= 300 or not -(2**1023) <= number < 2**1023:
         return UNREADABLE
-    return number if message.scale == 0 else Decimal(number).scaleb(-message.scale)
+    return number if message.scale == 0 else Decimal(f"{number}E-{message.scale}")  # exact, which scaleb is not
 
 
 def _struct(message: Any) -> Any:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
-from stream_anon.cli.exit_codes import MEANINGS
+from stream_anon.cli.app import EXIT_CODES
 from stream_anon.cli.main import app
 from stream_anon.errors import BrokerError
 from stream_anon.settings.json_schema import meaning
@@ -171,7 +171,7 @@ def test_the_readme_is_read_within_a_minute() -> None:
 def test_the_page_of_commands_has_every_command_and_exit_code() -> None:
     page = (ROOT / "docs" / "reference" / "commands.md").read_text()
     assert dict(re.findall(r"^\| ([0-9]+) \| (.*) \|$", page, re.MULTILINE)) == {
-        str(code): meaning for code, meaning in MEANINGS.items()
+        str(code): meaning for code, meaning in EXIT_CODES.items()
     }
     assert [name for name in COMMANDS if f"`stream-anon {name}" not in page] == []
 
@@ -202,4 +202,4 @@ def test_the_demo_without_its_broker_says_how_to_install_it(monkeypatch: pytest.
 def test_help_has_the_exit_codes_and_offers_completion() -> None:
     told = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
     assert "--install-completion" in told
-    assert [meaning for code, meaning in MEANINGS.items() if f"{code} {meaning[:20]}" not in told] == []
+    assert [meaning for code, meaning in EXIT_CODES.items() if f"{code} {meaning[:20]}" not in told] == []

@@ -30,7 +30,6 @@ TESTS = (
     "tests/unit/audit",
     "tests/unit/engine/test_closing.py",
     "tests/unit/engine/test_dealing.py",
-    "tests/unit/engine/test_raising.py",
     "tests/unit/engine/uniting",
     "tests/conformance/test_hostile_partitioners.py",
 )

@@ -17,7 +17,7 @@ from stream_anon.engine.completing.counterfeits import (
     without_broken,
 )
 from stream_anon.engine.recoding_closer import RecodingCloser
-from stream_anon.engine.window import SealedWindow, missing_counts
+from stream_anon.engine.sealed_window import SealedWindow, missing_counts
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.choices.method_choice import MethodChoice
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
@@ -105,11 +105,7 @@ class CompletingCloser(RecodingCloser):
             classes=classes,
             suppressed=suppressed,
             achieved_k=least_people,
-            achieved_l={
-                attribute.name: int(counts.values[place].min())
-                for place, attribute in enumerate(self._policy.diverse)
-                if len(classes) and self._criteria.distinct_l[place]
-            },
+            achieved_l=self._achieved_l(counts.values),
             gcp=gcp(classes.ncp, classes.records, sum(suppressed.values())),
             completed=StatedCounterfeits(
                 int((published & ~real).sum()),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.engine.chosen_classes import renumbered
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.columns import Columns
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.release import Release, Suppression

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.chosen_classes import chosen
+from stream_anon.engine.chosen_classes import chosen, without
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import SUPPRESSED
@@ -26,15 +26,21 @@ class Raised:
     generalized
         What is published of each of the c classes.
     united
-        bool[c], whether it holds several of the classes before.
+        bool[c], whether it holds several of the classes before, or is compared with fewer rows than they were.
     gone
-        Rows whose class fell short of a shield.
+        Rows of classes that were taken away.
     """
 
     class_of_row: NDArray[np.int32]
     generalized: GeneralizedClasses
     united: NDArray[np.bool_]
     gone: int = 0
+
+    def without(self, failing: NDArray[np.bool_]) -> Raised:
+        """Return the classes without those marked bool[c]; the others are compared with fewer rows then."""
+        left, generalized = without(failing, self.class_of_row, self.generalized)
+        gone = int((self.class_of_row >= 0).sum() - (left >= 0).sum())
+        return Raised(left, generalized, np.ones(int((~failing).sum()), np.bool_), self.gone + gone)
 
 
 def published_alike(

@@ -21,7 +21,7 @@ from stream_anon.adapters.entropy import fresh_draws
 from stream_anon.clustering.forest.ordering.order_file import learned_from
 from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import DrawsKey
-from stream_anon.engine.people import Numbering
+from stream_anon.engine.numbering import Numbering
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
 from stream_anon.files.neighbours.scattered import Heap

@@ -12,7 +12,7 @@ from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import key_table
 from stream_anon.clustering.forest.ordering.order_file import order_of
 from stream_anon.engine.closing import missing_by_name
-from stream_anon.engine.window import missing_counts
+from stream_anon.engine.sealed_window import missing_counts
 from stream_anon.files.neighbours.neighbour_windows import NeighbourWindows, without
 from stream_anon.files.neighbours.scattered import Scattered
 from stream_anon.files.neighbours.sorted_runs import SortedRuns

@@ -10,10 +10,9 @@ from stream_anon.compiled import constant
 from stream_anon.formats.avro.avro_schemas import parsed
 from stream_anon.formats.avro.program import program_of
 from stream_anon.formats.avro.walking import STACK, write_texts
-from stream_anon.formats.unwrapping import FITS, Unwrapped
+from stream_anon.formats.unwrapping import Unwrapped
 from stream_anon.formats.writing.numbers import SCRATCH
-from stream_anon.formats.writing.text_buffer import TextBuffer, free_text, readable_bytes
-from stream_anon.microdata.keys import padded_words
+from stream_anon.formats.writing.text_buffer import TextLimits, free_text, written_texts
 from stream_anon.microdata.texts import Texts
 
 
@@ -44,7 +43,7 @@ class AvroReader:
         The keys that lead to each field that is read; what lies under such a field is read too.
     most_bytes
         Bodies and texts of more bytes are too large, and so are texts that their body does not account for; see
-        `text_room.free_text`.
+        `text_buffer.free_text`.
     references
         The texts of other schemas whose types it names, by name, each behind those that it names itself.
 
@@ -69,25 +68,17 @@ class AvroReader:
         found = parsed(schema, references or {})
         self.name = found.record_name
         self._program = program_of(found, paths)
-        self._most, self._free = constant(most_bytes), constant(free_text(paths))
+        self._limits = TextLimits(constant(most_bytes), constant(free_text(paths)))
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """Return the JSON of n bodies; see `formats.unwrapping.Unwrapper`."""
-        program, text = self._program, readable_bytes(values)
-        words = padded_words(text)
-        stack = np.empty(STACK + SCRATCH, np.int64)
-
-        def write(room: TextBuffer) -> None:
-            write_texts(
-                text, words, values.stops, values.gap,
-                program.steps, program.tables, program.texts,
-                stack,
-                *room.arrays, self._most, self._free,
-            )  # fmt: skip
-
-        room = TextBuffer(values, program.texts)
-        room.fill(write)
-        return room.unwrapped((values.stops == values.starts) | (room.outcomes != FITS))
+        program, limits, stack = self._program, self._limits, np.empty(STACK + SCRATCH, np.int64)
+        return written_texts(
+            values,
+            values.stops == values.starts,
+            program.texts,
+            lambda bodies, out: write_texts(bodies, program, stack, out, limits),
+        )
 
     def warm_up(self) -> None:
         """Compile every kernel that `unwrap` will call."""

@@ -35,12 +35,16 @@ from stream_anon.formats.writing.text_buffer import (
     MOST_LEVELS,
     NO_ROOM,
     NOT_UTF8,
-    ROW,
-    TEXT_A_BYTE,
     TOO_DEEP,
     TOO_LARGE,
+    UNREAD,
     VALUE_ROOM,
+    BodyBytes,
+    TextBuffer,
+    TextLimits,
     end_row,
+    has_next,
+    next_body,
     put_text,
 )
 
@@ -63,37 +67,32 @@ _COMMA, _COLON = ord(","), ord(":")
 
 @checked_kernel
 def _walk(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
+    bodies: BodyBytes,
     at: int,
     stop: int,
-    steps: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    stack: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    state: NDArray[np.int64],
     most: int,
+    program: op.Program,
+    stack: NDArray[np.int64],
+    out: TextBuffer,
 ) -> int:
-    """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
-    place, fractions = state[FILLED], state[FRACTIONS]
-    end, capacity = place + most, len(out_words) - VALUE_ROOM
+    """Write the text of the body from `at` to `stop` and advance the state if it is good; return its outcome."""
+    text, words = bodies.text, bodies.words
+    steps, tables, texts = program
+    place, fractions = out.state[FILLED], out.state[FRACTIONS]
+    end, capacity = place + most, len(out.words) - VALUE_ROOM
     budget = _FREE_STEPS + STEPS_A_BYTE * (stop - at + 1)
     pc, depth = np.int64(0), 0
     while True:
         start, behind = steps[pc, _TEXT_START], steps[pc, _TEXT_STOP]
         if place + behind - start > end:
             return TOO_LARGE
-        if place + behind - start > capacity or fractions >= len(bits):
+        if place + behind - start > capacity or fractions >= len(out.bits):
             return NO_ROOM
         budget -= 1
         if budget < 0:
             return TOO_LARGE
         if behind > start:
-            place = copied(texts, start, behind, out_words, place)
+            place = copied(texts, start, behind, out.words, place)
         operation, written = steps[pc, _OPERATION], steps[pc, _WRITTEN]
         first, second = steps[pc, _FIRST], steps[pc, _SECOND]
         pc = steps[pc, _NEXT]
@@ -106,13 +105,13 @@ def _walk(
                     if not is_utf8(text, words, at, at + size):
                         return NOT_UTF8
                 else:
-                    place = put_text(text, words, at, at + size, out, out_words, place, end)
+                    place = put_text(bodies, at, at + size, out, place, end)
                     if place < 0:
                         return ~place
             elif operation == _DECIMAL and written:
                 if place + MOST_DECIMAL > capacity:
                     return NO_ROOM
-                place = put_decimal(text, at, at + size, first, stack[STACK:], out, place)
+                place = put_decimal(text, at, at + size, first, stack[STACK:], out.text, place)
             at += size
         elif _INT <= operation <= _LONG or _DAY <= operation <= _LOCAL_MOMENT:
             number, at = read_long(text, at, stop)
@@ -123,13 +122,13 @@ def _walk(
                 return MALFORMED
             if written:
                 if operation <= _LONG:
-                    place = put_integer(number, out, place)
+                    place = put_integer(number, out.text, place)
                 elif operation == _DAY:
-                    place = put_day(number, out, place)
+                    place = put_day(number, out.text, place)
                 elif operation == _TIME:
-                    place = put_time(number, first, second, out, place)
+                    place = put_time(number, first, second, out.text, place)
                 else:
-                    place = put_moment(number, first, second, operation == _MOMENT, out, place)
+                    place = put_moment(number, first, second, operation == _MOMENT, out.text, place)
         elif operation == _UNION or operation == _ENUM:
             number, at = read_long(text, at, stop)
             if at < 0 or number < 0 or number >= second:
@@ -142,12 +141,12 @@ def _walk(
                     return TOO_LARGE
                 if place + behind - start > capacity:
                     return NO_ROOM
-                place = copied(texts, start, behind, out_words, place)
+                place = copied(texts, start, behind, out.words, place)
         elif operation == _BOOLEAN:
             if at >= stop or text[at] > 1:
                 return MALFORMED
             if written:
-                place = put_boolean(text[at], out_words, place)
+                place = put_boolean(text[at], out.words, place)
             at += 1
         elif operation == _DOUBLE or operation == _FLOAT:
             is_short = 1 if operation == _FLOAT else 0
@@ -157,21 +156,21 @@ def _walk(
             if written:
                 number = little_end(text, at, size) if is_short else words[at]
                 if is_finite(number, is_short):
-                    place = put_fraction(number, is_short, out_words, place, bits, places, fractions)
+                    place = put_fraction(number, is_short, out.words, place, out.bits, out.places, fractions)
                     fractions += 1
                 else:
-                    place = put_unreadable(out, place)
+                    place = put_unreadable(out.text, place)
             at += size
         elif operation == _FIXED or operation == _UUID or operation == _DECIMAL:
             size = second if operation == _DECIMAL else first
             if size > stop - at:
                 return MALFORMED
             if written and operation == _UUID:
-                place = put_uuid(text, at, out, place)
+                place = put_uuid(text, at, out.text, place)
             elif written and operation == _DECIMAL:
                 if place + MOST_DECIMAL > capacity:
                     return NO_ROOM
-                place = put_decimal(text, at, at + size, first, stack[STACK:], out, place)
+                place = put_decimal(text, at, at + size, first, stack[STACK:], out.text, place)
             at += size
         elif operation == _CALL or operation == _ARRAY:
             if depth == MOST_LEVELS:
@@ -201,7 +200,7 @@ def _walk(
                 continue
             stack[2 * depth - 2] = left - 1
             if written and stack[2 * depth - 1]:
-                out[place] = _COMMA
+                out.text[place] = _COMMA
                 place += 1
             stack[2 * depth - 1] = 1
             pc = first
@@ -210,10 +209,10 @@ def _walk(
                 if at < 0 or size < 0 or size > stop - at:
                     return MALFORMED
                 if written:
-                    place = put_text(text, words, at, at + size, out, out_words, place, end)
+                    place = put_text(bodies, at, at + size, out, place, end)
                     if place < 0:
                         return ~place
-                    out[place] = _COLON
+                    out.text[place] = _COLON
                     place += 1
                 elif not is_utf8(text, words, at, at + size):
                     return NOT_UTF8
@@ -224,59 +223,25 @@ def _walk(
         return MALFORMED
     if place > end:
         return TOO_LARGE
-    state[FILLED], state[FRACTIONS] = place, fractions
+    out.state[FILLED], out.state[FRACTIONS] = place, fractions
     return FITS
 
 
 @checked_kernel
 def write_texts(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    gap: int,
-    steps: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    stack: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    out_stops: NDArray[np.int64],
-    outcomes: NDArray[np.int8],
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    state: NDArray[np.int64],
-    most: int,
-    free: int,
+    bodies: BodyBytes, program: op.Program, stack: NDArray[np.int64], out: TextBuffer, limits: TextLimits
 ) -> None:
-    """Write the JSON of n bodies from the row in `state` on, until all are written or the room is full.
+    """Write the JSON of n bodies from the state on, until all are written or the room is full.
 
     Parameters
     ----------
-    text, words, stops, gap
-        The bodies, see `Texts` and `readable_bytes`; an empty one has no text.
-    steps, tables, texts
-        See `Program`.
     stack
         int64[`STACK` + `numbers.SCRATCH`], written.
-    out, out_words, out_stops, outcomes, bits, places, state
-        See `TextRoom`.
-    most, free
-        Bodies and texts of more than `most` bytes are rejected, and texts that their body does not account for; see
-        `free_text`.
     """
-    for row in range(state[ROW], len(stops)):
-        at = stops[row - 1] + gap if row > 0 else 0
-        stop = stops[row]
-        outcome = FITS
-        if state[FILLED] + VALUE_ROOM > len(out_words):
+    while has_next(bodies, out):
+        at, stop, most, outcome = next_body(bodies, out, limits)
+        if outcome == UNREAD:
+            outcome = _walk(bodies, at, stop, most, program, stack, out)
+        if outcome == NO_ROOM:
             return
-        if stop - at > most:
-            outcome = TOO_LARGE
-        elif stop > at:
-            outcome = _walk(
-                text, words, at, stop, steps, tables, texts, stack, out, out_words, bits, places, state,
-                min(most, free + TEXT_A_BYTE * (stop - at)),
-            )  # fmt: skip
-            if outcome == NO_ROOM:
-                return
-        end_row(row, outcome, out, out_stops, outcomes, state)
+        end_row(outcome, out)

@@ -12,7 +12,16 @@ from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.fractions import is_finite, put_fraction
 from stream_anon.formats.writing.literals import put_boolean, put_null, put_unreadable
 from stream_anon.formats.writing.numbers import little_end, put_integer, put_unsigned
-from stream_anon.formats.writing.text_buffer import MALFORMED, NO_ROOM, TOO_LARGE, VALUE_ROOM, put_text
+from stream_anon.formats.writing.text_buffer import (
+    FRACTIONS,
+    MALFORMED,
+    NO_ROOM,
+    TOO_LARGE,
+    VALUE_ROOM,
+    BodyBytes,
+    TextBuffer,
+    put_text,
+)
 from stream_anon.formats.writing.varints import read_varint
 
 _INT_32, _INT_64, _UINT_32, _UINT_64 = op.INT_32, op.INT_64, op.UINT_32, op.UINT_64
@@ -50,21 +59,9 @@ def number_in(text: NDArray[np.uint8], at: int, stop: int, operation: int) -> tu
     return signed_32(number) if operation == _SIGNED_32 else number, at + size
 
 
-@checked_kernel
+@checked_inlined
 def put_number(
-    number: int,
-    operation: int,
-    first: int,
-    second: int,
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    place: int,
-    end: int,
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    fractions: NDArray[np.int64],
+    number: int, own: NDArray[np.int64], program: op.Program, out: TextBuffer, place: int, end: int
 ) -> int:
     """Write a number, a boolean or an enum; return the place behind it, or `~` of an outcome.
 
@@ -72,159 +69,120 @@ def put_number(
     ----------
     number
         What `number_in` returned.
-    operation, first, second, tables, texts
-        See `Program`.
-    out, out_words, place
+    own
+        The field.
+    place
         Where it is written, with `VALUE_ROOM` bytes free.
     end
-        Where the text of the record must end at the latest; see `put_text`.
-    bits, places
-        See `TextRoom`.
-    fractions
-        int64[1]: how many there are.
+        Where the text of the record must end at the latest.
     """
+    operation = own[_OPERATION]
     if operation == _ENUM or operation == _CLOSED_ENUM:
-        symbol = place_in(tables, first, second, number)
+        tables = program.tables
+        symbol = place_in(tables, own[_FIRST], own[_SECOND], number)
         if symbol >= 0:
             start, stop = tables[symbol + 1], tables[symbol + 2]
             if place + stop - start > end:
                 return ~TOO_LARGE
-            if place + stop - start > len(out_words) - VALUE_ROOM:
+            if place + stop - start > len(out.words) - VALUE_ROOM:
                 return ~NO_ROOM
-            return copied(texts, start, stop, out_words, place)
-        return put_integer(number, out, place)
+            return copied(program.texts, start, stop, out.words, place)
+        return put_integer(number, out.text, place)
     if operation == _BOOLEAN:
-        return put_boolean(number, out_words, place)
+        return put_boolean(number, out.words, place)
     if operation == _NULL:
-        return put_null(out_words, place)
+        return put_null(out.words, place)
     if operation == _FLOAT or operation == _DOUBLE:
         is_short = 1 if operation == _FLOAT else 0
         if not is_finite(number, is_short):
-            return put_unreadable(out, place)
-        if fractions[0] >= len(bits):
+            return put_unreadable(out.text, place)
+        fractions = out.state[FRACTIONS]
+        if fractions >= len(out.bits):
             return ~NO_ROOM
-        place = put_fraction(number, is_short, out_words, place, bits, places, fractions[0])
-        fractions[0] += 1
+        place = put_fraction(number, is_short, out.words, place, out.bits, out.places, fractions)
+        out.state[FRACTIONS] = fractions + 1
         return place
     if operation == _UINT_64 or operation == _UNSIGNED_64:
-        return put_unsigned(number, out, place)
-    return put_integer(number, out, place)
+        return put_unsigned(number, out.text, place)
+    return put_integer(number, out.text, place)
 
 
 @checked_inlined
-def put_nothing(often: int, out: NDArray[np.uint8], out_words: NDArray[np.int64], place: int) -> int:
+def put_nothing(often: int, out: TextBuffer, place: int) -> int:
     """Write an empty list or object, or null, for a value that is nothing; return the place behind it."""
     if often == _ONE:
-        return put_null(out_words, place)
-    out[place] = _OPEN_BRACE if often == _MAP else _OPEN_BRACKET
-    out[place + 1] = _CLOSE_BRACE if often == _MAP else _CLOSE_BRACKET
+        return put_null(out.words, place)
+    out.text[place] = _OPEN_BRACE if often == _MAP else _OPEN_BRACKET
+    out.text[place + 1] = _CLOSE_BRACE if often == _MAP else _CLOSE_BRACKET
     return place + 2
-
-
-@checked_kernel
-def put_key(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    at: int,
-    stop: int,
-    operation: int,
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    place: int,
-    end: int,
-    fractions: NDArray[np.int64],
-) -> int:
-    """Write the key of a map's entry as a string; return the place behind it, or `~` of an outcome.
-
-    Parameters
-    ----------
-    at, stop
-        The key; `at` is -1 where there is none, which is one of zeros or no letters.
-    end
-        See `put_text`.
-    """
-    if operation == _STRING:
-        return put_text(text, words, max(at, 0), stop if at >= 0 else 0, out, out_words, place, end)
-    number = 0
-    if at >= 0:
-        number, _ = number_in(text, at, stop, operation)
-    out[place] = _QUOTE
-    # No key is a fraction or an enum: nobody looks at the arrays of these, nor at the tables in their place.
-    place = put_number(
-        number, operation, 0, 0, tables, texts, out, out_words, place + 1, end, tables, tables, fractions
-    )
-    out[place] = _QUOTE
-    return place + 1
 
 
 @checked_inlined
 def put_single(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
+    bodies: BodyBytes,
     start: int,
     stop: int,
     own: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
+    program: op.Program,
+    out: TextBuffer,
     place: int,
     end: int,
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    fractions: NDArray[np.int64],
 ) -> int:
-    """Write a value that is no message, its default if `start` is -1; see `put_list`."""
+    """Write a value that is no message, its default if `start` is -1; see `put_number`."""
     operation = own[_OPERATION]
     if operation == _STRING:
-        return put_text(text, words, max(start, 0), stop if start >= 0 else 0, out, out_words, place, end)
+        return put_text(bodies, max(start, 0), stop if start >= 0 else 0, out, place, end)
     if operation == _BYTES:
-        return put_unreadable(out, place)
+        return put_unreadable(out.text, place)
     number = own[_DEFAULT]
     if start >= 0:
-        number, _ = number_in(text, start, stop, operation)
-    return put_number(
-        number, operation, own[_FIRST], own[_SECOND], tables, texts, out, out_words, place, end, bits, places,
-        fractions,
-    )  # fmt: skip
+        number, _ = number_in(bodies.text, start, stop, operation)
+    return put_number(number, own, program, out, place, end)
+
+
+@checked_kernel
+def put_key(
+    bodies: BodyBytes,
+    start: int,
+    stop: int,
+    own: NDArray[np.int64],
+    program: op.Program,
+    out: TextBuffer,
+    place: int,
+    end: int,
+) -> int:
+    """Write the key of a map's entry as a string; see `put_single`."""
+    if own[_OPERATION] == _STRING:
+        return put_single(bodies, start, stop, own, program, out, place, end)
+    out.text[place] = _QUOTE
+    # No key is a fraction or an enum (`verifying.verify`): there is room for it.
+    place = put_single(bodies, start, stop, own, program, out, place + 1, end)
+    out.text[place] = _QUOTE
+    return place + 1
 
 
 @checked_kernel
 def put_list(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
+    bodies: BodyBytes,
     part: int,
-    own: NDArray[np.int64],
     parts: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
+    own: NDArray[np.int64],
+    program: op.Program,
+    out: TextBuffer,
     place: int,
     end: int,
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    fractions: NDArray[np.int64],
 ) -> int:
     """Write a list of values that are no messages; return the place behind it, or `~` of an outcome.
 
     Parameters
     ----------
-    text, words
-        The bodies.
     part, parts
-        The list's first part, and all parts; see `scanning.scan`.
-    own
-        The field.
-    tables, texts
-        See `Program`.
-    out, out_words, place, end, bits, places, fractions
-        See `put_number` and `put_text`.
+        The list's first part, and all parts; see `scanning.Workspace`.
+    own, place, end
+        See `put_number`.
     """
-    operation, first, second = own[_OPERATION], own[_FIRST], own[_SECOND]
-    out[place] = _OPEN_BRACKET
+    text, operation = bodies.text, own[_OPERATION]
+    out.text[place] = _OPEN_BRACKET
     head = place + 1
     place = head
     while part >= 0:
@@ -243,26 +201,24 @@ def put_list(
                 number, at = number_in(text, at, stop, operation)
                 if at < 0:
                     return ~MALFORMED
-                if operation == _CLOSED_ENUM and place_in(tables, first, second, number) < 0:
+                is_closed = operation == _CLOSED_ENUM
+                if is_closed and place_in(program.tables, own[_FIRST], own[_SECOND], number) < 0:
                     continue
             if place > end:
                 return ~TOO_LARGE
-            if place + VALUE_ROOM > len(out_words):
+            if place + VALUE_ROOM > len(out.words):
                 return ~NO_ROOM
             if place > head:
-                out[place] = _COMMA
+                out.text[place] = _COMMA
                 place += 1
             if operation == _STRING:
-                place = put_text(text, words, start, stop, out, out_words, place, end)
+                place = put_text(bodies, start, stop, out, place, end)
             elif operation == _BYTES:
-                place = put_unreadable(out, place)
+                place = put_unreadable(out.text, place)
             else:
-                place = put_number(
-                    number, operation, first, second, tables, texts, out, out_words, place, end, bits, places,
-                    fractions,
-                )  # fmt: skip
+                place = put_number(number, own, program, out, place, end)
             if place < 0:
                 return place
         part = parts[part, 2]
-    out[place] = _CLOSE_BRACKET
+    out.text[place] = _CLOSE_BRACKET
     return place + 1

@@ -9,12 +9,11 @@ import numpy as np
 
 from stream_anon.compiled import constant
 from stream_anon.formats.protobuf.program import program_of
-from stream_anon.formats.protobuf.scanning import PART_COLUMNS
+from stream_anon.formats.protobuf.scanning import PART_COLUMNS, Workspace
 from stream_anon.formats.protobuf.walking import FRAME_COLUMNS, write_texts
-from stream_anon.formats.unwrapping import FITS, Unwrapped
+from stream_anon.formats.unwrapping import Unwrapped
 from stream_anon.formats.writing.numbers import SCRATCH
-from stream_anon.formats.writing.text_buffer import MOST_LEVELS, TextBuffer, free_text, readable_bytes
-from stream_anon.microdata.keys import padded_words
+from stream_anon.formats.writing.text_buffer import MOST_LEVELS, TextLimits, free_text, written_texts
 from stream_anon.microdata.texts import Texts
 
 
@@ -51,7 +50,7 @@ class MessageReader:
         The names that lead to each field that is read; what lies under such a field is read too.
     most_bytes
         Bodies and texts of more bytes are too large, and so are texts that their body does not account for; see
-        `text_room.free_text`.
+        `text_buffer.free_text`.
     told
         See `program_of`.
 
@@ -69,36 +68,27 @@ class MessageReader:
         told: Sequence[tuple[str, ...]] = (),
     ) -> None:
         self._program = program_of(message, paths, told)
-        self._most, self._free = constant(most_bytes), constant(free_text(paths))
+        self._limits = TextLimits(constant(most_bytes), constant(free_text(paths)))
 
     def unwrap(self, values: Texts) -> Unwrapped:
         """Return the JSON of n bodies; see `formats.unwrapping.Unwrapper`.
 
         A missing body has no text. One without a byte is a message without a field.
         """
-        program, count = self._program, len(values)
-        text = readable_bytes(values)
-        words = padded_words(text)
-        missing = np.zeros(count, np.bool_)
-        if values.missing is not None:
-            missing |= values.missing
-        longest = min(int((values.stops - values.starts).max(initial=0)), int(self._most))
-        frames = np.empty((MOST_LEVELS, FRAME_COLUMNS), np.int64)
-        slots = np.empty(2 * (MOST_LEVELS + 1) * program.most_fields, np.int64)
-        parts = np.empty((longest // 2 + 2, PART_COLUMNS), np.int64)
-        scratch = np.empty(SCRATCH, np.int64)
-
-        def write(room: TextBuffer) -> None:
-            write_texts(
-                text, words, values.stops, values.gap, missing,
-                program.messages, program.fields, program.tables, program.texts,
-                frames, slots, parts, scratch,
-                *room.arrays, self._most, self._free,
-            )  # fmt: skip
-
-        room = TextBuffer(values, program.texts)
-        room.fill(write)
-        return room.unwrapped(missing | (room.outcomes != FITS))
+        program, limits = self._program, self._limits
+        longest = min(int((values.stops - values.starts).max(initial=0)), int(limits.most))
+        work = Workspace(
+            np.empty((MOST_LEVELS, FRAME_COLUMNS), np.int64),
+            np.empty(2 * (MOST_LEVELS + 1) * program.most_fields, np.int64),
+            np.empty((longest // 2 + 2, PART_COLUMNS), np.int64),
+            np.empty(SCRATCH, np.int64),
+        )
+        return written_texts(
+            values,
+            np.zeros(len(values), np.bool_) if values.missing is None else values.missing.copy(),
+            program.texts,
+            lambda bodies, out: write_texts(bodies, program, work, out, limits),
+        )
 
     def warm_up(self) -> None:
         """Compile every kernel that `unwrap` will call."""

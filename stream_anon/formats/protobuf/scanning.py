@@ -6,13 +6,15 @@ is one whose value has another form than the program says.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.unwrapping import FITS
-from stream_anon.formats.writing.text_buffer import MALFORMED, MOST_LEVELS, TOO_DEEP
+from stream_anon.formats.writing.text_buffer import MALFORMED, MOST_LEVELS, TOO_DEEP, BodyBytes
 from stream_anon.formats.writing.varints import read_varint
 
 PART_COLUMNS = 4
@@ -20,6 +22,7 @@ PART_COLUMNS = 4
 # The program's columns and operations, as constants of the kernel.
 _NUMBER, _OPERATION, _FORM, _OFTEN, _TWIN = op.NUMBER, op.OPERATION, op.FORM, op.OFTEN, op.TWIN
 _FIRST, _SECOND = op.FIRST, op.SECOND
+_KIND, _FIRST_FIELD, _FIELDS, _ENTRY = op.KIND, op.FIRST_FIELD, op.FIELDS, op.ENTRY
 _VARINT, _FIXED_64, _LENGTH = op.VARINT, op.FIXED_64, op.LENGTH
 _GROUP, _END_GROUP, _FIXED_32 = op.GROUP, op.END_GROUP, op.FIXED_32
 _ONE, _MANY, _MESSAGE, _CLOSED_ENUM, _IGNORED = op.ONE, op.MANY, op.MESSAGE, op.CLOSED_ENUM, op.IGNORED
@@ -27,6 +30,29 @@ _ONE, _MANY, _MESSAGE, _CLOSED_ENUM, _IGNORED = op.ONE, op.MANY, op.MESSAGE, op.
 _MOST_TAG, _MOST_LENGTH = 2**32 - 1, 2**31 - 1
 _MOST_SHORT = 5  # bytes of a number of 32 bits
 _LOWER_HALF, _SIGN_32 = 2**32 - 1, 2**31
+
+
+class Workspace(NamedTuple):
+    """What is known of a body while it is walked.
+
+    Parameters
+    ----------
+    frames
+        int64[`MOST_LEVELS`, `walking.FRAME_COLUMNS`]: where the walk is in the messages that are open.
+    slots
+        int64[]: two of each field of a message, from its base on. They are the start and the stop of the last
+        value, or the first and the last part of a message, a list or a map. The first is -1 where there is none.
+    parts
+        int64[p, `PART_COLUMNS`]: start, stop, the next part of the same field, -1 for none, and the form. There is
+        one for every two bytes of the longest body, and two.
+    scratch
+        int64[`numbers.SCRATCH`], at least `MOST_LEVELS`: the groups that are open, and the digits of a decimal.
+    """
+
+    frames: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    scratch: NDArray[np.int64]
 
 
 @checked_inlined
@@ -130,40 +156,31 @@ def _field_of(fields: NDArray[np.int64], first: int, end: int, number: int, gues
 
 @checked_kernel
 def scan(
-    text: NDArray[np.uint8],
+    bodies: BodyBytes,
     at: int,
     stop: int,
-    fields: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    first: int,
-    count: int,
-    is_entry: int,
-    slots: NDArray[np.int64],
+    program: op.Program,
+    message: int,
+    work: Workspace,
     base: int,
-    parts: NDArray[np.int64],
     used: int,
-    open_groups: NDArray[np.int64],
 ) -> tuple[int, int]:
     """Add what stands in a stretch of a message to what is known of it; return the outcome, and the parts used.
 
     Parameters
     ----------
-    text, at, stop
+    at, stop
         The stretch. A message that is written in several of them is what they are one behind the other.
-    fields, tables, first, count
-        See `Program`.
-    is_entry
-        Whether it is one of a map; then it keeps a number that its enum does not have.
-    slots, base
-        int64[]: two of each field, from `base` on. They are the start and the stop of the last value, or the first
-        and the last part of a message, a list or a map. The first is -1 where there is none.
-    parts
-        int64[p, `PART_COLUMNS`]: start, stop, the next part of the same field, -1 for none, and the form.
+    message
+        Its place in the program. An entry of a map keeps a number that its enum does not have.
+    base
+        Where its slots begin.
     used
         How many parts there are.
-    open_groups
-        int64[`MOST_LEVELS`], written.
     """
+    text, fields, slots, parts = bodies.text, program.fields, work.slots, work.parts
+    told = program.messages[message]
+    first, count, is_entry = told[_FIRST_FIELD], told[_FIELDS], told[_KIND] == _ENTRY
     guess, end = first, first + count
     while at < stop:
         tag, at = _read_short(text, at, stop, _MOST_TAG)
@@ -181,7 +198,7 @@ def scan(
         # 2. Where its value stands.
         if form == _GROUP:
             start = at
-            place, at = _past_group(text, at, stop, number, open_groups)
+            place, at = _past_group(text, at, stop, number, work.scratch)
             if at < 0:
                 return TOO_DEEP if at == -2 else MALFORMED, used
         else:
@@ -195,8 +212,8 @@ def scan(
         told = fields[field]
         operation, often = told[_OPERATION], told[_OFTEN]
         is_closed = operation == _CLOSED_ENUM or (operation == _IGNORED and told[_SECOND] > 0)
-        is_single_enum = is_closed and often == _ONE and is_entry == 0
-        if is_single_enum and not has_symbol(text, start, place, told, tables):
+        is_single_enum = is_closed and often == _ONE and not is_entry
+        if is_single_enum and not has_symbol(text, start, place, told, program.tables):
             continue
         twin = told[_TWIN]
         while twin >= 0 and twin != field:

@@ -7,13 +7,10 @@ before it is used. A record may be nested `MOST_LEVELS` deep, and takes a bounde
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stream_anon.compiled import checked_kernel
 from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.protobuf.field_values import put_key, put_list, put_nothing, put_single
-from stream_anon.formats.protobuf.scanning import has_symbol, scan
+from stream_anon.formats.protobuf.scanning import Workspace, has_symbol, scan
 from stream_anon.formats.protobuf.well_known_types import MOST_SPECIAL, put_special
 from stream_anon.formats.unwrapping import FITS
 from stream_anon.formats.writing.copying import copied
@@ -22,12 +19,16 @@ from stream_anon.formats.writing.text_buffer import (
     FRACTIONS,
     MOST_LEVELS,
     NO_ROOM,
-    ROW,
-    TEXT_A_BYTE,
     TOO_DEEP,
     TOO_LARGE,
+    UNREAD,
     VALUE_ROOM,
+    BodyBytes,
+    TextBuffer,
+    TextLimits,
     end_row,
+    has_next,
+    next_body,
 )
 
 STEPS_A_BYTE = 64
@@ -49,31 +50,14 @@ _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = (ord(letter) for lett
 
 @checked_kernel
 def _walk(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    at: int,
-    stop: int,
-    messages: NDArray[np.int64],
-    fields: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    frames: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    parts: NDArray[np.int64],
-    scratch: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    state: NDArray[np.int64],
-    most: int,
+    bodies: BodyBytes, at: int, stop: int, most: int, program: op.Program, work: Workspace, out: TextBuffer
 ) -> int:
-    """Write the text of the body from `at` to `stop` and advance `state` if it is good; return its outcome."""
-    place = state[FILLED]
+    """Write the text of the body from `at` to `stop` and advance the state if it is good; return its outcome."""
+    messages, fields = program.messages, program.fields
+    frames, slots, parts = work.frames, work.slots, work.parts
+    place, fractions = out.state[FILLED], out.state[FRACTIONS]
     end = place + most
-    capacity = len(out_words) - VALUE_ROOM - MOST_SPECIAL
-    fractions = state[FRACTIONS : FRACTIONS + 1]
-    kept = fractions[0]
+    capacity = len(out.words) - VALUE_ROOM - MOST_SPECIAL
     budget = len(messages) + len(fields) + STEPS_A_BYTE * (stop - at + 1)
     parts[0, 0], parts[0, 1], parts[0, 2] = at, stop, -1
     depth, base, used = -1, 0, 1
@@ -107,23 +91,20 @@ def _walk(
             frame[_BASE], frame[_USED] = base, used
             while part >= 0:
                 piece = parts[part]
-                outcome, used = scan(
-                    text, piece[0], piece[1], fields, tables, first, count, kind == _ENTRY, slots, base,
-                    parts, used, scratch,
-                )  # fmt: skip
+                outcome, used = scan(bodies, piece[0], piece[1], program, message, work, base, used)
                 if outcome != FITS:
                     break
                 part = -1 if is_single else piece[2]
             if outcome != FITS:
                 break
             if kind == _OBJECT:
-                out[place] = _OPEN_BRACE
+                out.text[place] = _OPEN_BRACE
                 place += 1
             elif kind == _ENTRY:
                 # An entry whose number its enum does not have is none.
                 is_given_enum = fields[first + 1, _OPERATION] == _CLOSED_ENUM and slots[base + 2] >= 0
                 if is_given_enum and not has_symbol(
-                    text, slots[base + 2], slots[base + 3], fields[first + 1], tables
+                    bodies.text, slots[base + 2], slots[base + 3], fields[first + 1], program.tables
                 ):
                     used = frames[depth, _USED]
                     depth -= 1
@@ -131,21 +112,18 @@ def _walk(
                     continue
                 # No entry is the root (`verifying.verify`), so there is a frame below.
                 if frames[depth - 1, _ITEMS] > 0:
-                    out[place] = _COMMA
+                    out.text[place] = _COMMA
                     place += 1
                 frames[depth - 1, _ITEMS] = 1
-                place = put_key(
-                    text, words, slots[base], slots[base + 1], fields[first, _OPERATION], tables, texts, out,
-                    out_words, place, end, fractions,
-                )  # fmt: skip
+                place = put_key(bodies, slots[base], slots[base + 1], fields[first], program, out, place, end)
                 if place < 0:
                     outcome = ~place
                     break
-                out[place] = _COLON
+                out.text[place] = _COLON
                 place += 1
                 frames[depth, _FIELD] = first + 1
             elif kind != _VALUE:
-                place = put_special(kind, text, words, slots, base, scratch, out, out_words, place)
+                place = put_special(kind, bodies, work, base, out, place)
                 frames[depth, _FIELD] = first + count
                 frames[depth, _WRITTEN] = 1
         # 2. The message goes on: the next item of a list or a map of messages, or the next field.
@@ -160,12 +138,12 @@ def _walk(
             frames[depth, _PART] = part
             if part >= 0:
                 if often == _MANY:
-                    out[place] = _COMMA
+                    out.text[place] = _COMMA
                     place += 1
                 message, is_single, enters = fields[field, _FIRST], True, True
                 base += 2 * (last - first)
                 continue
-            out[place] = _CLOSE_BRACE if often == _MAP else _CLOSE_BRACKET
+            out.text[place] = _CLOSE_BRACE if often == _MAP else _CLOSE_BRACKET
             place += 1
             field += 1
         while field < last:
@@ -185,32 +163,26 @@ def _walk(
             before, written = place, frame[_WRITTEN]
             if kind == _OBJECT:
                 if written > 0:
-                    out[place] = _COMMA
+                    out.text[place] = _COMMA
                     place += 1
-                place = copied(texts, start, start + width, out_words, place)
+                place = copied(program.texts, start, start + width, out.words, place)
             frame[_WRITTEN] = 1
             if is_message:
                 frame[_FIELD] = field + 1
                 message, part, is_single, enters = own[_FIRST], slots[slot], often != _ONE, True
                 if often != _ONE:
-                    out[place] = _OPEN_BRACE if often == _MAP else _OPEN_BRACKET
+                    out.text[place] = _OPEN_BRACE if often == _MAP else _OPEN_BRACKET
                     place += 1
                     frame[_FIELD], frame[_PART], frame[_ITEMS] = field, part, 0
                 base += 2 * (last - first)
                 break
             if often == _MANY:
                 head = place
-                place = put_list(
-                    text, words, slots[slot], own, parts, tables, texts, out, out_words, place, end, bits, places,
-                    fractions,
-                )  # fmt: skip
+                place = put_list(bodies, slots[slot], parts, own, program, out, place, end)
                 if place == head + 2:  # an empty list is no field
                     place, frame[_WRITTEN] = before, written
             else:
-                place = put_single(
-                    text, words, slots[slot], slots[slot + 1], own, tables, texts, out, out_words, place, end, bits,
-                    places, fractions,
-                )  # fmt: skip
+                place = put_single(bodies, slots[slot], slots[slot + 1], own, program, out, place, end)
             if place < 0:
                 outcome = ~place
                 break
@@ -221,80 +193,34 @@ def _walk(
             continue
         # 3. The message ends.
         if kind == _OBJECT:
-            out[place] = _CLOSE_BRACE
+            out.text[place] = _CLOSE_BRACE
             place += 1
         elif kind == _VALUE and frame[_WRITTEN] == 0:
-            place = put_nothing(fields[first, _OFTEN] if last > first else _ONE, out, out_words, place)
+            place = put_nothing(fields[first, _OFTEN] if last > first else _ONE, out, place)
         used = frame[_USED]
         depth -= 1
         if depth < 0:
             break
     outcome = TOO_LARGE if outcome == FITS and place > end else outcome
     if outcome == FITS:
-        state[FILLED] = place
+        out.state[FILLED] = place
     else:
-        fractions[0] = kept
+        out.state[FRACTIONS] = fractions
     return outcome
 
 
 @checked_kernel
 def write_texts(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    gap: int,
-    missing: NDArray[np.bool_],
-    messages: NDArray[np.int64],
-    fields: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    texts: NDArray[np.int64],
-    frames: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    parts: NDArray[np.int64],
-    scratch: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    out_stops: NDArray[np.int64],
-    outcomes: NDArray[np.int8],
-    bits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    state: NDArray[np.int64],
-    most: int,
-    free: int,
+    bodies: BodyBytes, program: op.Program, work: Workspace, out: TextBuffer, limits: TextLimits
 ) -> None:
-    """Write the JSON of n bodies from the row in `state` on, until all are written or the room is full.
+    """Write the JSON of n bodies from the state on, until all are written or the room is full.
 
-    Parameters
-    ----------
-    text, words, stops, gap, missing
-        The bodies, see `Texts`. One that is missing has no text; one without a byte is a message without a field.
-    messages, fields, tables, texts
-        See `Program`.
-    frames
-        int64[`MOST_LEVELS`, `FRAME_COLUMNS`], written.
-    slots, parts
-        Written; see `scanning.scan`. There is a part for every two bytes of the longest body, and two.
-    scratch
-        int64[`numbers.SCRATCH`], written.
-    out, out_words, out_stops, outcomes, bits, places, state
-        See `TextRoom`.
-    most, free
-        Bodies and texts of more than `most` bytes are rejected, and texts that their body does not account for; see
-        `free_text`.
+    A body without a byte is a message without a field.
     """
-    for row in range(state[ROW], len(stops)):
-        at = stops[row - 1] + gap if row > 0 else 0
-        stop = stops[row]
-        outcome = FITS
-        if state[FILLED] + VALUE_ROOM > len(out_words):
+    while has_next(bodies, out):
+        at, stop, most, outcome = next_body(bodies, out, limits)
+        if outcome == UNREAD:
+            outcome = _walk(bodies, at, stop, most, program, work, out)
+        if outcome == NO_ROOM:
             return
-        if stop - at > most:
-            outcome = TOO_LARGE
-        elif not missing[row]:
-            outcome = _walk(
-                text, words, at, stop, messages, fields, tables, texts, frames, slots, parts, scratch, out,
-                out_words, bits, places, state, min(most, free + TEXT_A_BYTE * (stop - at)),
-            )  # fmt: skip
-            if outcome == NO_ROOM:
-                return
-        end_row(row, outcome, out, out_stops, outcomes, state)
+        end_row(outcome, out)

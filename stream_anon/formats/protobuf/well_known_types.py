@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.protobuf import opcodes as op
 from stream_anon.formats.protobuf.field_values import number_in
+from stream_anon.formats.protobuf.scanning import Workspace
 from stream_anon.formats.writing.copying import copied
 from stream_anon.formats.writing.literals import put_unreadable
 from stream_anon.formats.writing.numbers import (
@@ -20,6 +21,7 @@ from stream_anon.formats.writing.numbers import (
     put_padded,
     put_second,
 )
+from stream_anon.formats.writing.text_buffer import BodyBytes, TextBuffer
 
 MOST_SPECIAL = MOST_DECIMAL
 """The bytes that one takes."""
@@ -87,74 +89,61 @@ def _is_number(text: NDArray[np.uint8], at: int, stop: int) -> bool:
 
 
 @checked_kernel
-def put_special(
-    kind: int,
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    base: int,
-    scratch: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    place: int,
-) -> int:
+def put_special(kind: int, bodies: BodyBytes, work: Workspace, base: int, out: TextBuffer, place: int) -> int:
     """Write such a message; return the place behind it. What it cannot stand for is written as unreadable.
 
     Parameters
     ----------
     kind
-        See `operations`.
-    text, words
-        The bodies.
-    slots, base
-        Its fields, see `scanning.scan`.
-    scratch
-        int64[`numbers.SCRATCH`], written.
-    out, out_words, place
+        See `opcodes`.
+    base
+        Where its slots begin.
+    place
         Where it is written, with `MOST_SPECIAL` bytes free.
     """
+    text, slots = bodies.text, work.slots
     if kind == _TIMESTAMP or kind == _DURATION:
         second = _number_of(text, slots, base, _INT_64)
         nanos = _number_of(text, slots, base + 2, _INT_32)
         if kind == _TIMESTAMP:
             if nanos < 0 or nanos >= _BILLION:
-                return put_unreadable(out, place)
+                return put_unreadable(out.text, place)
             fraction, digits = _digits_of(nanos)
-            return put_second(second, fraction, digits, True, out, place)
+            return put_second(second, fraction, digits, True, out.text, place)
         is_negative = second < 0 or nanos < 0
         if not -_MOST_DURATION <= second <= _MOST_DURATION or not -_BILLION < nanos < _BILLION:
-            return put_unreadable(out, place)
+            return put_unreadable(out.text, place)
         if is_negative and (second > 0 or nanos > 0):
-            return put_unreadable(out, place)
-        out[place] = _QUOTE
+            return put_unreadable(out.text, place)
+        out.text[place] = _QUOTE
         place += 1
         if is_negative:
-            out[place] = _MINUS
+            out.text[place] = _MINUS
             place += 1
-        place = put_integer(abs(second), out, place)
+        place = put_integer(abs(second), out.text, place)
         fraction, digits = _digits_of(abs(nanos))
         if digits > 0:
-            out[place] = _POINT
-            place = put_padded(fraction, digits, out, place + 1)
-        out[place] = _LOWER_S
-        out[place + 1] = _QUOTE
+            out.text[place] = _POINT
+            place = put_padded(fraction, digits, out.text, place + 1)
+        out.text[place] = _LOWER_S
+        out.text[place + 1] = _QUOTE
         return place + 2
     if kind == _DATE:
         year = _number_of(text, slots, base, _INT_32)
         month = _number_of(text, slots, base + 2, _INT_32)
         day = day_of(year, month, _number_of(text, slots, base + 4, _INT_32))
-        return put_day(day, out, place)
+        return put_day(day, out.text, place)
     start, stop = max(slots[base], 0), slots[base + 1] if slots[base] >= 0 else 0
     if kind == _DECIMAL:
         scale = _number_of(text, slots, base + 4, _INT_32)
         if scale < 0 or scale > MOST_SCALE:
-            return put_unreadable(out, place)
-        return put_decimal(text, start, stop, scale, scratch, out, place)
+            return put_unreadable(out.text, place)
+        return put_decimal(text, start, stop, scale, work.scratch, out.text, place)
     if start == stop:  # which stands for zero
-        out[place] = _ZERO
+        out.text[place] = _ZERO
         return place + 1
     if text[start] == _PLUS:
         start += 1
     if stop - start > _MOST_LETTERS or not _is_number(text, start, stop):
-        return put_unreadable(out, place)
-    return copied(words, start, stop, out_words, place)
+        return put_unreadable(out.text, place)
+    return copied(bodies.words, start, stop, out.words, place)

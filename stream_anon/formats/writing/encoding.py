@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.writing.passing import PassedTexts, Spans
-from stream_anon.formats.writing.record_writing import write_records
+from stream_anon.formats.writing.record_writing import JoinedTexts, write_records
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Payload
 from stream_anon.microdata.policy import Policy
@@ -178,13 +178,10 @@ class ReleaseEncoder:
         write_records(
             order,
             class_of_row,
-            padded_words(shared),
-            shared_ends,
-            padded_words(passed.text.tobytes() + PADDING),
-            passed.ends,
+            JoinedTexts(padded_words(shared), shared_ends),
+            JoinedTexts(padded_words(passed.text.tobytes() + PADDING), passed.ends),
             self._places,
-            padded_words(room),
-            ends,
+            JoinedTexts(padded_words(room), ends),
         )
         room.setflags(write=False)
         return Texts(room, ends)

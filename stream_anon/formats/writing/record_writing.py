@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,17 +11,29 @@ from stream_anon.compiled import checked_kernel
 from stream_anon.formats.writing.copying import copied
 
 
+class JoinedTexts(NamedTuple):
+    """Texts one behind the other, without gaps.
+
+    Parameters
+    ----------
+    words
+        Those of all texts (`keys.padded_words`).
+    ends
+        int64[...]: where each ends.
+    """
+
+    words: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
 @checked_kernel
 def write_records(
     order: NDArray[np.int64],
     class_of_row: NDArray[np.int32],
-    shared: NDArray[np.int64],
-    shared_ends: NDArray[np.int64],
-    passed: NDArray[np.int64],
-    passed_ends: NDArray[np.int64],
+    shared: JoinedTexts,
+    passed: JoinedTexts,
     places: NDArray[np.int64],
-    records: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    records: JoinedTexts,
 ) -> None:
     """Write the m released records, without gaps.
 
@@ -29,32 +43,30 @@ def write_records(
         int64[m], rows.
     class_of_row
         int32[n].
-    shared, passed, records
-        The words of texts (`keys.padded_words`); `records` is written and has eight bytes of room at its end.
-    shared_ends
-        int64[c, p + 1]: where the texts of each class end that come before, between and after the passing values.
-    passed_ends
-        int64[n, p].
+    shared
+        By [c, p + 1]: the texts of each class that come before, between and after the passing values.
+    passed
+        By [n, p].
     places
         int64[p], which passing value comes first, second and so on.
-    ends
-        int64[m], written.
+    records
+        By [m]; written, with eight bytes of room at its end.
     """
-    between, fields = len(places), passed_ends.shape[1]
+    between, fields = len(places), passed.ends.shape[1]
     filled = 0
     for i in range(len(order)):
         row = order[i]
         own = class_of_row[row]
-        start = shared_ends[own - 1, between] if own > 0 else 0
+        start = shared.ends[own - 1, between] if own > 0 else 0
         for turn in range(between + 1):
-            filled = copied(shared, start, shared_ends[own, turn], records, filled)
-            start = shared_ends[own, turn]
+            filled = copied(shared.words, start, shared.ends[own, turn], records.words, filled)
+            start = shared.ends[own, turn]
             if turn < between:
                 field = places[turn]
                 first = 0
                 if field > 0:
-                    first = passed_ends[row, field - 1]
+                    first = passed.ends[row, field - 1]
                 elif row > 0:
-                    first = passed_ends[row - 1, fields - 1]
-                filled = copied(passed, first, passed_ends[row, field], records, filled)
-        ends[i] = filled
+                    first = passed.ends[row - 1, fields - 1]
+                filled = copied(passed.words, first, passed.ends[row, field], records.words, filled)
+        records.ends[i] = filled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -26,6 +27,9 @@ NO_ROOM = 127
 
 What returns a place returns `~NO_ROOM`, or `~` of an outcome, if there is none: all of these are below 0.
 """
+
+UNREAD = 126
+"""No outcome either: the body is still to be read."""
 
 MOST_LEVELS = 64
 """How deep a record may be nested."""
@@ -60,20 +64,45 @@ def free_text(paths: Sequence[tuple[str, ...]]) -> int:
     return _FREE + sum(len(_encode(key)) + len(b":,") for path in paths for key in path)
 
 
-class TextBuffer:
-    """Holds the texts of n records while a kernel writes them.
-
-    A kernel writes from `state` on. Where a record finds too little room it leaves `state` as it was before that
-    record and returns, and is called again with more. Several records have at most `MOST_TEXT` bytes together.
+class TextLimits(NamedTuple):
+    """How much text bodies may stand for.
 
     Parameters
     ----------
-    bodies
-        What the kernel reads.
-    constants
-        The words of all texts that it may write beside what the bodies hold.
+    most
+        Bodies and texts of more bytes are rejected.
+    free
+        And so are texts of more than `free` bytes and `TEXT_A_BYTE` for each of their body; see `free_text`.
+    """
 
-    Attributes
+    most: int
+    free: int
+
+
+class BodyBytes(NamedTuple):
+    """The bodies of n records as kernels read them.
+
+    Parameters
+    ----------
+    text, words
+        uint8[] and its words (`keys.padded_words`).
+    stops, gap
+        See `Texts`.
+    missing
+        bool[n]: which are not read, and have no text.
+    """
+
+    text: NDArray[np.uint8]
+    words: _Longs
+    stops: _Longs
+    gap: int
+    missing: NDArray[np.bool_]
+
+
+class TextBuffer(NamedTuple):
+    """The texts of n records while a kernel writes them.
+
+    Parameters
     ----------
     text, words
         uint8[] and its words (`keys.padded_words`): the texts, each with a newline behind it.
@@ -87,53 +116,36 @@ class TextBuffer:
         int64[3]: `ROW`, `FILLED`, `FRACTIONS`.
     """
 
-    def __init__(self, bodies: Texts, constants: NDArray[np.int64]) -> None:
-        rows = len(bodies)
-        size = 2 * bodies.size + rows * (min(len(constants), _USUAL) + 1) + 64
-        self.stops = np.empty(rows, np.int64)
-        self.outcomes = np.full(rows, FITS, np.int8)
-        self.state = np.zeros(3, np.int64)
-        self._most = MOST_TEXT if rows > 1 else sys.maxsize
-        self._make(min(size, self._most))
+    text: NDArray[np.uint8]
+    words: _Longs
+    stops: _Longs
+    outcomes: NDArray[np.int8]
+    bits: _Longs
+    places: _Longs
+    state: _Longs
 
-    def _make(self, size: int) -> None:
-        self.text = np.empty(size + len(PADDING), np.uint8)
-        self.words = padded_words(self.text)
+    @classmethod
+    def of(cls, size: int, stops: _Longs, outcomes: NDArray[np.int8], state: _Longs) -> Self:
+        """Return a buffer with `size` bytes of room."""
+        text = np.empty(size + len(PADDING), np.uint8)
         most_fractions = size // FRACTION_BYTES + 1
-        self.bits = np.empty(most_fractions, np.int64)
-        self.places = np.empty(most_fractions, np.int64)
+        bits, places = np.empty(most_fractions, np.int64), np.empty(most_fractions, np.int64)
+        return cls(text, padded_words(text), stops, outcomes, bits, places, state)
 
-    @property
-    def arrays(self) -> tuple[NDArray[np.uint8], _Longs, _Longs, NDArray[np.int8], _Longs, _Longs, _Longs]:
-        """Return `text, words, stops, outcomes, bits, places, state`: kernels take them in this order."""
-        return self.text, self.words, self.stops, self.outcomes, self.bits, self.places, self.state
-
-    def fill(self, write: Callable[[TextBuffer], None]) -> None:
-        """Call a kernel until all records are written. Raises TooMuchAtOnce."""
-        write(self)
-        while self.state[ROW] < len(self.stops):
-            self._grow()
-            write(self)
-
-    def _grow(self) -> None:
+    def grown(self, most: int) -> Self:
+        """Return one with twice the room, `most` bytes at the most. Raises TooMuchAtOnce."""
         size = len(self.text) - len(PADDING)
-        if size >= self._most:
+        if size >= most:
             raise TooMuchAtOnce
-        text, bits, places = self.text, self.bits, self.places
+        grown = self.of(min(2 * size, most), self.stops, self.outcomes, self.state)
         filled, fractions = int(self.state[FILLED]), int(self.state[FRACTIONS])
-        self._make(min(2 * size, self._most))
-        self.text[:filled] = text[:filled]
-        self.bits[:fractions] = bits[:fractions]
-        self.places[:fractions] = places[:fractions]
+        grown.text[:filled] = self.text[:filled]
+        grown.bits[:fractions] = self.bits[:fractions]
+        grown.places[:fractions] = self.places[:fractions]
+        return grown
 
-    def unwrapped(self, missing: NDArray[np.bool_]) -> Unwrapped:
-        """Return what was written.
-
-        Parameters
-        ----------
-        missing
-            bool[n]: the records that have no text, rejected or not.
-        """
+    def finished(self, missing: NDArray[np.bool_]) -> Unwrapped:
+        """Write the fractions, and return the texts of all records that fit and are not missing, bool[n]."""
         count = int(self.state[FRACTIONS])
         if count:
             places = self.places[:count]
@@ -142,48 +154,84 @@ class TextBuffer:
         size = int(self.state[FILLED])
         self.text[size : size + len(PADDING)] = 0
         self.text.setflags(write=False)
+        missing = missing | (self.outcomes != FITS)
         return Unwrapped(Texts(self.text, self.stops, 1, missing if missing.any() else None), self.outcomes)
 
 
-def readable_bytes(bodies: Texts) -> NDArray[np.uint8]:
-    """Return the bytes of bodies as kernels read them."""
+def written_texts(
+    values: Texts,
+    missing: NDArray[np.bool_],
+    constants: NDArray[np.int64],
+    write: Callable[[BodyBytes, TextBuffer], None],
+) -> Unwrapped:
+    """Return the texts that a kernel writes for n bodies. Several have at most `MOST_TEXT` bytes together.
+
+    Parameters
+    ----------
+    values, missing
+        The bodies, and bool[n]: which of them have no text.
+    constants
+        The words of all texts that the kernel may write beside what the bodies hold.
+    write
+        The kernel. It writes from `TextBuffer.state` on. Where a record finds too little room it leaves that as it
+        was before the record and returns, and is called again with more room.
+
+    Raises
+    ------
+    TooMuchAtOnce
+        If several records stand for more text.
+    """
+    rows = len(values)
     # Bodies without a byte are one word, which is of another type to the compiler.
-    return sealed(bodies.room if bodies.size else np.zeros(2 * len(PADDING), np.uint8))
+    text = sealed(values.room if values.size else np.zeros(2 * len(PADDING), np.uint8))
+    bodies = BodyBytes(text, padded_words(text), values.stops, values.gap, missing)
+    most = MOST_TEXT if rows > 1 else sys.maxsize
+    size = 2 * values.size + rows * (min(len(constants), _USUAL) + 1) + 64
+    out = TextBuffer.of(
+        min(size, most), np.empty(rows, np.int64), np.full(rows, FITS, np.int8), np.zeros(3, np.int64)
+    )
+    write(bodies, out)
+    while out.state[ROW] < rows:
+        out = out.grown(most)
+        write(bodies, out)
+    return out.finished(missing)
 
 
 @checked_inlined
-def end_row(
-    row: int,
-    outcome: int,
-    out: NDArray[np.uint8],
-    stops: NDArray[np.int64],
-    outcomes: NDArray[np.int8],
-    state: NDArray[np.int64],
-) -> None:
-    """Note what became of a record, and end its text with a newline; see `TextBuffer`."""
-    filled = state[FILLED]
-    outcomes[row] = outcome
-    stops[row] = filled
-    out[filled] = _NEWLINE
-    state[FILLED] = filled + 1
-    state[ROW] = row + 1
+def has_next(bodies: BodyBytes, out: TextBuffer) -> bool:
+    """Tell whether a body is left, and room for what any record takes."""
+    return bool(out.state[ROW] < len(bodies.stops) and out.state[FILLED] + VALUE_ROOM <= len(out.words))
 
 
 @checked_inlined
-def put_text(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    at: int,
-    stop: int,
-    out: NDArray[np.uint8],
-    out_words: NDArray[np.int64],
-    place: int,
-    end: int,
-) -> int:
+def next_body(bodies: BodyBytes, out: TextBuffer, limits: TextLimits) -> tuple[int, int, int, int]:
+    """Return where the next body begins and ends, the most bytes of its text, and `UNREAD` or its outcome."""
+    row = out.state[ROW]
+    at = bodies.stops[row - 1] + bodies.gap if row > 0 else 0
+    stop = bodies.stops[row]
+    most = min(limits.most, limits.free + TEXT_A_BYTE * (stop - at))
+    if stop - at > limits.most:
+        return at, stop, most, TOO_LARGE
+    return at, stop, most, FITS if bodies.missing[row] else UNREAD
+
+
+@checked_inlined
+def end_row(outcome: int, out: TextBuffer) -> None:
+    """Note what became of a record, and end its text with a newline."""
+    row, filled = out.state[ROW], out.state[FILLED]
+    out.outcomes[row] = outcome
+    out.stops[row] = filled
+    out.text[filled] = _NEWLINE
+    out.state[FILLED] = filled + 1
+    out.state[ROW] = row + 1
+
+
+@checked_inlined
+def put_text(bodies: BodyBytes, at: int, stop: int, out: TextBuffer, place: int, end: int) -> int:
     """Write a string that may not reach beyond `end`; return the place behind it, or `~` of an outcome."""
     if place + stop - at + 2 > end:
         return ~TOO_LARGE
-    if place + GROWTH * (stop - at) > len(out_words) - VALUE_ROOM:
+    if place + GROWTH * (stop - at) > len(out.words) - VALUE_ROOM:
         return ~NO_ROOM
-    place = put_string(text, words, at, stop, out, out_words, place)
+    place = put_string(bodies.text, bodies.words, at, stop, out.text, out.words, place)
     return place if place >= 0 else ~NOT_UTF8

@@ -12,9 +12,12 @@ from stream_anon.compiled import checked_inlined
 
 MOST_VARINT = 10
 """The bytes that 64 bits take."""
+MOST_SHORT = 5
+"""The bytes that 32 bits take."""
 
 _LOWER, _MORE, _STEP, _BITS, _UPPER_CLEAR = 0x7F, 0x80, 7, 64, 2**57 - 1
 _MOST_LONG = 2**63 - 1
+_LOWER_HALF = 2**32 - 1
 _BYTES = [bytes([number]) for number in range(_LOWER + 1)]
 
 
@@ -48,6 +51,17 @@ def read_zigzag(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
 
 
 @checked_inlined
+def read_short_zigzag(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
+    """Return a zigzag integer of 32 bits, and the place behind it, -1 if it does not end with its fifth byte.
+
+    Kafka's own clients and brokers drop what its fifth byte holds beyond 32 bits.
+    """
+    number, after = read_within(text, at, stop, MOST_SHORT)
+    number &= _LOWER_HALF
+    return (number >> 1) ^ -(number & 1), after
+
+
+@checked_inlined
 def put_varint(number: int, out: NDArray[np.uint8], place: int) -> int:
     """Write 64 bits; return the place behind them."""
     while number & ~_LOWER:
@@ -69,9 +83,9 @@ def varint_size(number: int) -> int:
 
 
 @checked_inlined
-def put_zigzag(number: int, out: NDArray[np.uint8], place: int) -> int:
-    """Write an integer of 64 bits, zigzag; return the place behind it."""
-    return put_varint((number << 1) ^ (number >> 63), out, place)
+def zigzagged(number: int) -> int:
+    """Return the 64 bits that stand for an integer, zigzag."""
+    return (number << 1) ^ (number >> 63)
 
 
 def varint(number: int) -> bytes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.judging.tally import Rarity
 from stream_anon.microdata.batch import CodedBatch

@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO
 
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.formats.series import MOST, DecodedSeries, Series
-from stream_anon.audit.table_rows import CellReader, TypedReader, header_cells
+from stream_anon.audit.formats.table_rows import CellReader, TypedReader, header_cells
 from stream_anon.errors import InputError
 from stream_anon.extras import require
 from stream_anon.formats.tables.format_names import DELIMITERS, Format, check_typed_columns, released_format

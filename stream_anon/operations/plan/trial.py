@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.judging.forecasting.replay import replayed
 from stream_anon.microdata.batch import CodedBatch
@@ -41,6 +41,11 @@ class Setting:
     engine: str
     max_records: int
     max_delay: float
+
+    @property
+    def promise(self) -> str:
+        """Return k, and l if one is tried."""
+        return f"k {self.k}" + (f", l {self.l}" if self.l is not None else "")
 
 
 @dataclass(frozen=True, slots=True)

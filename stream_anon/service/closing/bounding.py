@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.choices.window_limits import LEAST_AUTO
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.criteria import Criteria

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.measures.boxes import boxes_of_classes
 from stream_anon.measures.window_leakage.after import shares_after
 from stream_anon.measures.window_leakage.before import least_told, shares_before
@@ -48,7 +48,7 @@ class LeakageSamples:
         self._clock = clock
         self._tell = tell
         self._below = below
-        self._sampler = Sampler(clock, SHARE, LEAST_SECONDS)
+        self.sampler = Sampler(clock, SHARE, LEAST_SECONDS)
         self._private_until = -math.inf
         self._before: _Shares | None = None
 
@@ -56,7 +56,7 @@ class LeakageSamples:
         """Measure a window that was published, unless nothing of it was released."""
         if release.released:
             measure = partial(self._measure, window.columns, release.classes, release.released)
-            self._sampler.offer(measure, self._measured)
+            self.sampler.offer(measure, self._measured)
 
     def _measure(self, columns: Columns, classes: Classes, released: int) -> _Shares:
         # Only a published number and the time decide whether original records are looked at.
@@ -72,7 +72,3 @@ class LeakageSamples:
         before = [None] * len(names) if self._before is None else self._before.tolist()
         shares = () if after is None else zip(names, before, after.tolist(), strict=True)
         self._tell(WindowMeasured(tuple(shares), seconds))
-
-    def stop(self) -> None:
-        """Stop without waiting; a thread that still computes ends with the process at the latest."""
-        self._sampler.stop()

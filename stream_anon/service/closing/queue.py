@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from stream_anon.ports import Clock, Membership
+from stream_anon.ports import Membership
 from stream_anon.service.closing.bounding import Bounding
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.outgoing import (
@@ -25,7 +25,7 @@ from stream_anon.service.closing.outgoing import (
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.size_learning import SizeLearning
 from stream_anon.service.closing.steps import ClosingSteps
-from stream_anon.service.events import Listener, Outcome, WindowAbandoned
+from stream_anon.service.events import Outcome, WindowAbandoned
 
 CANCEL_WITHIN = 0.5
 # What may wait together, and go out together. One window may have more of each: then it waits alone.
@@ -78,20 +78,16 @@ class ClosingQueue:
         Learns how large they should be; None where they close as late as they may.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - a part an argument
+    def __init__(
         self,
         steps: ClosingSteps,
-        clock: Clock,
-        tell: Listener,
         stop: asyncio.Event,
         rechecks: Rechecks,
         leakages: LeakageSamples,
         bounding: Bounding,
         sizes: SizeLearning | None,
     ) -> None:
-        self._steps = steps
-        self._clock = clock
-        self._tell = tell
+        self._steps, self._clock, self._tell = steps, steps.clock, steps.tell
         self._stop = stop
         self._rechecks = rechecks
         self._leakages = leakages
@@ -256,10 +252,9 @@ class ClosingQueue:
     async def cancel(self, reason: str) -> None:
         """Drop all windows, the one that is being published too; its outcome is for the next owner to read."""
         self.abandon(reason)
-        self._rechecks.stop()
-        self._leakages.stop()
-        if self._sizes is not None:
-            self._sizes.stop()
+        for beside in (self._rechecks, self._leakages, self._sizes):
+            if beside is not None:
+                beside.sampler.stop()
         task, self._publishing = self._publishing, None
         bundle, self._running = self._running, []
         if task is None:

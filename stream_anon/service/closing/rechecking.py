@@ -52,7 +52,7 @@ class Rechecks:
         self._promises = PolicyDocument.of(policy).promises
         self._topics = (output, certificates)
         self._tell = tell
-        self._sampler = sampler
+        self.sampler = sampler
 
     def take(self, publication: Publication) -> None:
         """Audit a window, or report that it is skipped."""
@@ -60,16 +60,12 @@ class Rechecks:
         def audit() -> tuple[str, ...]:
             return recheck(self._policy, publication.parcels, *self._topics, self._promises, self._decode)
 
-        if not self._sampler.offer(audit, partial(self._audited, publication.batch)):
+        if not self.sampler.offer(audit, partial(self._audited, publication.batch)):
             self._tell(WindowAudited(publication.batch, "skipped"))
 
     def _audited(self, batch: str, violations: tuple[str, ...] | None, seconds: float) -> None:
         found = (BROKE_OFF,) if violations is None else violations
         self._tell(WindowAudited(batch, "failed" if found else "passed", found, seconds))
-
-    def stop(self) -> None:
-        """Stop without waiting; a thread that still computes ends with the process at the latest."""
-        self._sampler.stop()
 
 
 def recheck(

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from stream_anon.engine.part_losses import PartLosses, loss_of, part_sizes
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
 from stream_anon.ports import Clock
@@ -54,7 +54,7 @@ class SizeLearning:
         self._max_delay = policy.window.max_delay
         self._size = size
         self._parts = PartLosses(policy, draws)
-        self._sampler = Sampler(clock, SHARE, PAUSE)
+        self.sampler = Sampler(clock, SHARE, PAUSE)
         self._tell = tell
         self._by_delay = policy.window.max_records
 
@@ -73,7 +73,7 @@ class SizeLearning:
         self._size.published(loss)
         self._tell_sizes(before)
         if part_sizes(loss.records, self._size.least):
-            self._sampler.offer(partial(self._parts.of, window, release, self._size.least), self._studied)
+            self.sampler.offer(partial(self._parts.of, window, release, self._size.least), self._studied)
 
     def _studied(self, parts: tuple[WindowLoss, ...] | None, seconds: float) -> None:
         self._tell(WindowStudied(seconds, broke_off=parts is None))
@@ -84,7 +84,3 @@ class SizeLearning:
     def _tell_sizes(self, before: int) -> None:
         if self._size.needed is not None:
             self._tell(SizesLearned(self._size.needed, self._by_delay, self._size.in_use, before))
-
-    def stop(self) -> None:
-        """Stop without waiting; a thread that still computes ends with the process at the latest."""
-        self._sampler.stop()

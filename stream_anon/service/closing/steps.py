@@ -29,7 +29,7 @@ import numpy as np
 
 from stream_anon.engine.closing import Closer, TooLarge
 from stream_anon.engine.keyed_draws import DrawnWindow
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import (
     BatchRefused,
     BrokerError,

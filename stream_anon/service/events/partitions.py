@@ -7,11 +7,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stream_anon.ports import Place
 from stream_anon.ports.log_lines import LogLine, Said
 from stream_anon.service.events.event import MOST_NAMED, Event
-
-Place = tuple[str, int]
-"""A topic and a partition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ planted record has found others like it. Of a released window it shows what the 
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 
 from sortedcontainers import SortedDict, SortedSet
 
 from stream_anon.measures.window_leakage.before import least_told
+from stream_anon.ports import Place
+from stream_anon.privacy.certifying import certified_time
 from stream_anon.rounding import exactly
 from stream_anon.service import events as e
 from stream_anon.service.events.brokers import LEAST_THROTTLED
@@ -41,6 +42,16 @@ UNWATCHED = (
     "this user may not ask who the members of the consumer group are: a stranger, the records of whose partitions "
     "are not released, would not be noticed"
 )
+COUNTED = {  # by what is counted in totals
+    "gate violations": "the gate had to suppress {:,} classes: a bug, please report",
+    "failed audits": "{:,} published windows do not fit their certificates: a bug, please report",
+    "lost": "the broker deleted {:,} records before they were read",
+    "skipped partitions": "{:,} takeovers began above the ledger: records skipped",
+    "unprotected": (
+        "{:,} takeovers found an offset that the ledger does not know: had it been set back, records would be "
+        "released twice"
+    ),
+}
 REMARKS = {  # by how windows are delivered
     "at-least-once": "delivery is at-least-once: a record can be published twice, in two classes",
     "shadow": "SHADOW: nothing is published, no topic is written; what counts as released here was seen by nobody",
@@ -62,8 +73,8 @@ class StatusBoard:
         self._bound: e.WindowsBounded | None = None
         self._ready, self._reason = False, STARTING
         self._away: dict[e.Away, e.BrokerAway] = {}
-        self._owned: SortedSet[e.Place] = SortedSet()
-        self._stopped: SortedDict[e.Place, e.PartitionStopped] = SortedDict()
+        self._owned: SortedSet[Place] = SortedSet()
+        self._stopped: SortedDict[Place, e.PartitionStopped] = SortedDict()
         self._open: e.WindowProgress | None = None
         self._packed = e.GroupPacked(0, 0)
         self._superseded: e.Superseded | None = None
@@ -289,31 +300,10 @@ class StatusBoard:
             if self._monotonic() - told < THROTTLED_FOR and event.seconds >= LEAST_THROTTLED
         ]
         found += [SHARED] * self._shared + [UNWATCHED] * self._unwatched
-        if self._paused:
-            found.append(self._paused)
-        if self._stopped:
-            found.append(_in_words(self._stopped.values()))
-        if self._stands_aside():
-            found.append(self._stands_aside())
-        if self._totals["gate violations"]:
-            found.append(
-                f"the gate had to suppress {self._totals['gate violations']:,} classes: a bug, please report"
-            )
-        if self._audits["failed"]:
-            found.append(
-                f"{self._audits['failed']:,} published windows do not fit their certificates: a bug, please report"
-            )
-        if self._totals["lost"]:
-            found.append(f"the broker deleted {self._totals['lost']:,} records before they were read")
-        if self._totals["skipped partitions"]:
-            found.append(
-                f"{self._totals['skipped partitions']:,} takeovers began above the ledger: records skipped"
-            )
-        if self._totals["unprotected"]:
-            found.append(
-                f"{self._totals['unprotected']:,} takeovers found an offset that the ledger does not know: "
-                "had it been set back, records were released a second time"
-            )
+        stopped = _in_words(self._stopped.values()) if self._stopped else ""
+        found += filter(None, (self._paused, stopped, self._stands_aside()))
+        counts = Counter({**self._totals, "failed audits": self._audits["failed"]})
+        found += [text.format(counts[counted]) for counted, text in COUNTED.items() if counts[counted]]
         if self._overdue():
             found.append("the open window is older than max_delay: publication waits")
         return found
@@ -364,7 +354,7 @@ def _window(event: e.WindowPublished, max_records: int | None) -> dict[str, obje
     """Return the summary of a certificate; how its audit ended is added later."""
     return {
         "batch": event.batch,
-        "published": dt.datetime.fromtimestamp(event.wall, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "published": certified_time(event.wall),
         "in": event.records_in,
         "released": event.released,
         "suppressed": sum(event.suppressed.values()),

@@ -1,29 +1,67 @@
-"""Where a partition goes on or why it must not, and when the ledger's answer is not believed."""
+"""Where a partition goes on, or why it must not: what offsets and the ledger say, and doubts of both."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from stream_anon.ports import LedgerEntry, Place, Source
+from stream_anon.service.takeover.taken_over import Beginnings, Start, Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Where a partition goes on, and why there."""
+def judge(
+    place: Place, stable: int | None, entry: LedgerEntry | None, topic_id: str | None = None
+) -> Start | Stop | None:
+    """Return where a partition goes on, why it must not, or None if nothing of it was ever committed.
 
-    offset: int
-    from_ledger: bool = False
-    skipped: bool = False
+    Parameters
+    ----------
+    stable
+        The group's committed offset.
+    entry
+        The ledger's.
+    topic_id
+        The present id of the topic, if known.
+    """
+    topic, partition = place
+    if entry is not None and is_another(entry, topic_id):
+        return Stop(
+            "recreated",
+            f"{topic} was deleted and created anew: the ledger's {entry.next} for {topic}-{partition} and the "
+            "group's offset count records of the topic that is gone. Stop all workers, and let the new topic begin "
+            "at its first record with `stream-anon forget --recreated`; if MirrorMaker copied it from another "
+            "cluster, go on with `stream-anon realign` instead",
+            0,
+        )
+    if stable is None:
+        return None if entry is None else Start(entry.next, from_ledger=True)
+    if entry is None or stable == entry.next:
+        return Start(stable)
+    if stable > entry.next:
+        return Start(stable, skipped=True)
+    return Stop(
+        "rewound",
+        f"the committed offset {stable} of {topic}-{partition} lies below the ledger's {entry.next}: the records "
+        "between were released already, and would be released again in other classes. Set the group's offset to "
+        f"{entry.next}, or allow it with `stream-anon forget`",
+        entry.next,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why a partition must not be read, and where its unread records begin."""
+def is_another(entry: LedgerEntry, topic_id: str | None) -> bool:
+    """Return whether an entry is of a deleted topic; False if either id is unknown."""
+    return entry.topic_id is not None and topic_id is not None and entry.topic_id != topic_id
 
-    reason: str  # see `events.PartitionStopped`
-    text: str
-    begins: int
+
+def unprotected(
+    stable: Mapping[Place, int | None], entries: Mapping[Place, LedgerEntry], beginnings: Beginnings
+) -> tuple[Place, ...]:
+    """Return the partitions with a committed offset and no entry: nobody can tell whether the offset was set back.
+
+    With `latest`, every partition is in this state until its first window is out, unless the ledger itself is new.
+    """
+    if beginnings.start == "latest" and not beginnings.ledger_is_new:
+        return ()
+    return tuple(sorted(place for place, offset in stable.items() if offset and place not in entries))
 
 
 async def unbacked(

@@ -24,9 +24,8 @@ from stream_anon.ports import (
     newest_revision,
 )
 from stream_anon.service.counting import Counting
-from stream_anon.service.takeover.continuing import judge, unprotected
-from stream_anon.service.takeover.resuming import Start, Stop, unbacked, unrecorded
-from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, TakenOver
+from stream_anon.service.takeover.resuming import judge, unbacked, unprotected, unrecorded
+from stream_anon.service.takeover.taken_over import Beginnings, Moved, OpenRows, Start, Stop, TakenOver
 
 ANSWER_WITHIN = 60.0  # seconds for each step that asks the brokers
 

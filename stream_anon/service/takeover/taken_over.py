@@ -8,12 +8,26 @@ from typing import Protocol
 
 from stream_anon.engine.release_counts import SourceCounts
 from stream_anon.errors import BrokerError
-from stream_anon.ports import (
-    Membership,
-    Place,
-)
+from stream_anon.ports import Membership, Place
 from stream_anon.service.events import TakeoverDone
-from stream_anon.service.takeover.resuming import Start, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a partition goes on, and why there."""
+
+    offset: int
+    from_ledger: bool = False
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a partition must not be read, and where its unread records begin."""
+
+    reason: str  # see `events.PartitionStopped`
+    text: str
+    begins: int
 
 
 class OpenRows(Protocol):

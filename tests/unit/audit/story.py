@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.batch import Reason
@@ -72,7 +72,7 @@ class Story:
 
     def verdict(self) -> Verdict:
         flat = [decode_record(encode(record)) for window in self.records for record in window]
-        return audit_in_order(self.policy, self.parts(), flat)
+        return audit_in_order(Audit(self.policy), self.parts(), flat)
 
 
 def encode(document: Any) -> bytes:

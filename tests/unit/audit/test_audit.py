@@ -303,10 +303,10 @@ def test_a_topic_that_the_settings_do_not_read_is_told_without_its_name(story: S
         {"topic": "Mrs Smith", "partition": 0, "start": 0, "end": 9},
     ]
     flat = [record for window in story.records for record in window]
-    verdict = audit_in_order(story.policy, story.parts(), flat, reads={"people"}.__contains__)
+    verdict = audit_in_order(Audit(story.policy, reads={"people"}.__contains__), story.parts(), flat)
     assert kinds(verdict) == {Kind.WRONG_TOPIC}
     assert "Smith" not in str(verdict)
-    assert audit_in_order(story.policy, story.parts(), flat).clean
+    assert audit_in_order(Audit(story.policy), story.parts(), flat).clean
 
 
 def test_possible_missing_values_and_accepted_risks_pass(story: Story) -> None:
@@ -320,9 +320,9 @@ def test_a_person_with_many_records_is_counted_as_many(policy: Policy) -> None:
     people = ward_people(3)
     release = release_of(policy, [[*people, *people]])
     (part,) = certificate_parts(release, policy, frame_of(release))
-    assert audit_in_order(policy, [part], released_records(release, policy)).clean
+    assert audit_in_order(Audit(policy), [part], released_records(release, policy)).clean
     each = ward_policy(individual=EVERY_RECORD)
-    assert kinds(audit_in_order(each, [part], released_records(release, policy))) == {
+    assert kinds(audit_in_order(Audit(each), [part], released_records(release, policy))) == {
         Kind.TOO_MANY_INDIVIDUALS,
         Kind.WRONG_INDIVIDUAL,
     }
@@ -334,5 +334,5 @@ def test_a_class_below_k_is_found_though_its_certificate_admits_it() -> None:
     release = release_of(loose, [ward_people(2)])
     promises = PolicyDocument.of(policy).promises
     (part,) = certificate_parts(release, loose, frame_of(release, promises=promises))
-    found = kinds(audit_in_order(policy, [part], released_records(release, loose)))
+    found = kinds(audit_in_order(Audit(policy), [part], released_records(release, loose)))
     assert found == {Kind.TOO_FEW_RECORDS, Kind.TOO_FEW_INDIVIDUALS, Kind.WRONG_CRITERIA}

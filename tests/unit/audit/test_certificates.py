@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.verdict import Kind, Verdict, Violation
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Release
@@ -19,7 +19,7 @@ from tests.unit.audit.story import encode, kinds
 def _verdict(policy: Policy, release: Release, given: Policy | None = None, **changes: Any) -> Verdict:
     (part,) = certificate_parts(release, policy, frame_of(release))
     parts = [encode(json.loads(part) | changes)]
-    return audit_in_order(given or policy, parts, released_records(release, policy))
+    return audit_in_order(Audit(given or policy), parts, released_records(release, policy))
 
 
 def _without_day(policy: Policy) -> Release:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.audit.verdict import Kind
@@ -138,18 +138,18 @@ def test_a_missing_value_counts_where_the_certificate_alone_tells_that_values_ar
         record | {"result": None if record["result"] == "poor" else "fine"} for record in exact.records[1]
     ]
     flat = [decode_record(encode(record)) for window in exact.records for record in window]
-    verdict = audit_in_order(ward_policy(k=2, diversity={}), exact.parts(), flat)
+    verdict = audit_in_order(Audit(ward_policy(k=2, diversity={})), exact.parts(), flat)
     assert not {Kind.TOO_FEW_VALUES, Kind.WRONG_CRITERIA} & kinds(verdict)
     for record in exact.records[1]:
         record["result"] = None
     flat = [decode_record(encode(record)) for window in exact.records for record in window]
-    assert Kind.TOO_FEW_VALUES in kinds(audit_in_order(ward_policy(k=2, diversity={}), exact.parts(), flat))
+    assert Kind.TOO_FEW_VALUES in kinds(audit_in_order(Audit(ward_policy(k=2, diversity={})), exact.parts(), flat))
 
 
 def test_families_of_which_the_certificate_alone_tells_are_taken_on_trust(story: Story) -> None:
     """Without the policy document nobody can tell a family from another text."""
     flat = [decode_record(encode(record)) for window in story.records for record in window]
-    verdict = audit_in_order(ward_policy(k=2, diversity={}), story.parts(), flat)
+    verdict = audit_in_order(Audit(ward_policy(k=2, diversity={})), story.parts(), flat)
     assert Kind.WRONG_CRITERIA not in kinds(verdict)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
@@ -36,7 +36,7 @@ def _verdict(policy: Policy, windows: Sequence[_Window], order: Sequence[int] | 
         parts.append(part)
         records.append(released_records(release, policy))
     order = order or range(len(windows))
-    return audit_in_order(policy, [parts[i] for i in order], [r for i in order for r in records[i]])
+    return audit_in_order(Audit(policy), [parts[i] for i in order], [r for i in order for r in records[i]])
 
 
 OLD = [_Window("old", 0, 10, 1), _Window("old", 10, 30, 3)]
@@ -62,7 +62,7 @@ def _losing(policy: Policy, *lost: tuple[int, int], start: int = 20, end: int = 
     frame = frame_of(release)
     (place,) = frame.inputs
     parts = certificate_parts(release, policy, replace(frame, lost={place[:2]: lost}))
-    return audit_in_order(policy, parts, released_records(release, policy))
+    return audit_in_order(Audit(policy), parts, released_records(release, policy))
 
 
 def test_what_a_certificate_calls_lost_is_counted_and_no_gap(policy: Policy) -> None:

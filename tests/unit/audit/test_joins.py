@@ -13,8 +13,7 @@ import pytest
 from stream_anon.audit.chain import Chain
 from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.input_ranges import Ranges
-from stream_anon.audit.scope import Removed
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import Removed, seconds_of
 from stream_anon.audit.verdict import Kind, Life, Violation
 from stream_anon.privacy.certificate import Certificate, CertifiedRange
 from stream_anon.privacy.certifying import certificate_parts

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.verdict import Kind
 from tests.support.data import ROOT
@@ -46,7 +46,7 @@ def test_an_object_is_decoded_whatever_its_spelling(text: bytes) -> None:
 def test_a_malformed_record_is_found(story: Story) -> None:
     flat: list[Any] = [record for window in story.records for record in window]
     flat[0] = None
-    found = kinds(audit_in_order(story.policy, story.parts(), flat))
+    found = kinds(audit_in_order(Audit(story.policy), story.parts(), flat))
     assert Kind.MALFORMED_RECORD in found
 
 

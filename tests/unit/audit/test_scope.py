@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
-from stream_anon.audit.scope import SLACK, AuditScope, Horizon
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import SLACK, AuditScope, Horizon, seconds_of
 from stream_anon.audit.verdict import Kind, Removed, Verdict
 from stream_anon.microdata.release import InputRange
 from stream_anon.privacy.certificate import certificate_digest
@@ -235,7 +234,7 @@ def test_files_are_audited_since_a_time_and_by_batch() -> None:
     windows = _windows()
     flat = [record for _, records in windows for record in records]
     for stretch, count in ((AuditScope(since=_after(4)), 2), (AuditScope(batch=f"{2:032x}"), 1)):
-        verdict = audit_in_order(POLICY, [part for part, _ in windows], flat, stretch=stretch)
+        verdict = audit_in_order(Audit(POLICY, stretch=stretch), [part for part, _ in windows], flat)
         assert verdict.violations == ()
         assert verdict.counts.windows == count
 

@@ -43,7 +43,7 @@ def _found(
     certificate = json.loads(part)
     change(certificate)
     parts = [*([] if judge else document.parts()), encode(certificate)]
-    verdict = audit_in_order(judge or policy, parts, released_records(release, policy))
+    verdict = audit_in_order(Audit(judge or policy), parts, released_records(release, policy))
     return {(violation.kind, violation.attribute) for violation in verdict.violations}
 
 

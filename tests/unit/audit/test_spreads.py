@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.spreads import NULL, Shown, disclosed, faults
 from stream_anon.audit.verdict import Kind, Verdict
@@ -45,7 +45,7 @@ def _verdict(results: dict[int, str | None], reached: Mapping[str, float] = TRUE
     records = sorted(released_records(release, POLICY), key=json.dumps)
     for number, result in results.items():
         records[number]["result"] = result
-    return audit_in_order(POLICY, parts, [decode_record(encode(record)) for record in records])
+    return audit_in_order(Audit(POLICY), parts, [decode_record(encode(record)) for record in records])
 
 
 def test_classes_that_are_spread_as_asked_pass() -> None:

@@ -55,7 +55,7 @@ def test_an_identifier_is_found_in_a_record_beyond_those_of_its_window(story: St
 
 def test_an_identifier_is_found_in_a_record_of_a_file_behind_all_certificates(story: Story) -> None:
     flat = [record for window in story.records for record in window]
-    verdict = audit_in_order(story.policy, story.parts(), [*flat, _identifying(story), _identifying(story)])
+    verdict = audit_in_order(Audit(story.policy), story.parts(), [*flat, _identifying(story), _identifying(story)])
     assert kinds(verdict) == {Kind.NO_CERTIFICATE, Kind.IDENTIFYING_FIELD}
     assert Violation(Kind.NO_CERTIFICATE, count=2) in verdict.violations
     assert verdict.counts.records == 17
@@ -162,7 +162,7 @@ def test_records_of_a_file_follow_the_last_part_of_their_certificate(story: Stor
     encoded = [encode(part) for part in parts]
     second = json.loads(others[0]) | {"previous": certificate_digest(encoded)}
     flat = [record for window in story.records[:2] for record in window]
-    verdict = audit_in_order(story.policy, [*encoded, encode(second)], flat)
+    verdict = audit_in_order(Audit(story.policy), [*encoded, encode(second)], flat)
     assert verdict.violations == ()
     assert (verdict.counts.windows, verdict.counts.records) == (2, 15)
 
@@ -170,6 +170,6 @@ def test_records_of_a_file_follow_the_last_part_of_their_certificate(story: Stor
 def test_topics_that_the_settings_read_are_right_and_their_lives_are_told(story: Story) -> None:
     flat = [record for window in story.records for record in window]
     for reads, lives in (({"people"}, ["people"]), (set[str](), [])):
-        verdict = audit_in_order(story.policy, story.parts(), flat, reads=reads.__contains__)
+        verdict = audit_in_order(Audit(story.policy, reads=reads.__contains__), story.parts(), flat)
         assert [life.topic for life in verdict.lives] == lives
         assert kinds(verdict) == (set() if reads else {Kind.WRONG_TOPIC})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.choices.window_limits import AboveMost
@@ -33,7 +33,7 @@ def _found(policy: Policy, release: Release, **changes: Any) -> set[Kind]:
     document = PolicyDocument.of(policy)
     (part,) = certificate_parts(release, policy, frame_of(release, promises=document.promises))
     parts = [*document.parts(), encode(json.loads(part) | changes)]
-    verdict = audit_in_order(policy, parts, released_records(release, policy))
+    verdict = audit_in_order(Audit(policy), parts, released_records(release, policy))
     return {violation.kind for violation in verdict.violations}
 
 
@@ -80,7 +80,7 @@ def test_a_window_is_suppressed_whole_only_where_the_policy_wants_it_and_for_its
     policy = _policy(above)
     document = PolicyDocument.of(policy)
     certificate = _whole(policy, reasons) | {"promises": document.promises}
-    verdict = audit_in_order(policy, [*document.parts(), encode(certificate)], [])
+    verdict = audit_in_order(Audit(policy), [*document.parts(), encode(certificate)], [])
     assert {violation.kind for violation in verdict.violations} == (set() if sound else {Kind.WRONG_SUPPRESSION})
 
 
@@ -98,7 +98,7 @@ def test_a_policy_without_a_bound_marks_nothing_and_suppresses_nothing_for_it() 
 def test_a_window_whose_policy_is_not_known_is_not_accused_of_what_it_may_have_asked() -> None:
     policy = _policy(AboveMost.SUPPRESS)
     certificate = _whole(policy, {"unplaced": 3, "max-suppressed": 7}) | {"promises": None}
-    verdict = audit_in_order(ward_policy(k=5, digest="sha256:" + "5" * 64), [encode(certificate)], [])
+    verdict = audit_in_order(Audit(ward_policy(k=5, digest="sha256:" + "5" * 64)), [encode(certificate)], [])
     assert verdict.violations == ()
 
 

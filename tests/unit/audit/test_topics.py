@@ -65,7 +65,7 @@ def test_a_settled_window_is_forgotten(story: Story) -> None:
         audit.add_part(value) if kind == "part" else audit.add_record(*value)
     assert not audit._open
     assert not audit._waiting
-    assert not audit._parts
+    assert not audit._parts.incomplete
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -126,7 +126,7 @@ def test_several_parts_are_joined_into_one_certificate(story: Story) -> None:
         whole | {"parts": 3, "part": 3, "classes": whole["classes"][1:], "inputs": []},
     ]
     encoded = [encode(part) for part in parts]
-    verdict = audit_in_order(story.policy, encoded, story.records[0])
+    verdict = audit_in_order(Audit(story.policy), encoded, story.records[0])
     assert verdict.violations == ()
     assert verdict.counts.parts == 3
     twice = _audited(story.policy, [("part", part) for part in [*encoded[:2], *encoded[1:]]])

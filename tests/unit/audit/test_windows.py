@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.audit import Audit
-from stream_anon.audit.scope import Horizon
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import Horizon, seconds_of
 from stream_anon.audit.verdict import Kind, Violation
 from stream_anon.microdata.diversity import Closeness, Diversity, Recursion
 from stream_anon.microdata.policy import Policy

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange
@@ -41,7 +41,7 @@ def test_the_windows_of_several_workers_pass(seed: int, policy: Policy) -> None:
     order = list(range(5))
     random.Random(seed).shuffle(order)
     flat = [record for i in order for record in records[i]]
-    verdict = audit_in_order(policy, [parts[i] for i in order], flat)
+    verdict = audit_in_order(Audit(policy), [parts[i] for i in order], flat)
     assert verdict.violations == ()
     assert verdict.counts.partitions == 3
 
@@ -50,7 +50,7 @@ def test_the_windows_of_several_workers_pass(seed: int, policy: Policy) -> None:
 def test_a_missing_window_of_a_worker_is_found(left_out: int, policy: Policy) -> None:
     parts, records = _workers(policy)
     kept = [i for i in range(5) if i != left_out]
-    verdict = audit_in_order(policy, [parts[i] for i in kept], [r for i in kept for r in records[i]])
+    verdict = audit_in_order(Audit(policy), [parts[i] for i in kept], [r for i in kept for r in records[i]])
     assert kinds(verdict) & {Kind.GAP, Kind.UNKNOWN_PREVIOUS}
 
 
@@ -58,4 +58,4 @@ def test_one_range_released_by_two_workers_is_found(policy: Policy) -> None:
     releases = [release_of(policy, [ward_people(4)], ranges=[InputRange(0, 0, 8)]) for _ in range(2)]
     parts = [certificate_parts(r, policy, frame_of(r, n))[0] for n, r in enumerate(releases)]
     records = [record for release in releases for record in released_records(release, policy)]
-    assert kinds(audit_in_order(policy, parts, records)) == {Kind.OVERLAP}
+    assert kinds(audit_in_order(Audit(policy), parts, records)) == {Kind.OVERLAP}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from stream_anon.demo.counting_listener import CountingListener
@@ -33,7 +32,6 @@ def _window(**changes: Any) -> WindowPublished:
         "gcp": 0.5,
         "gate_violations": 0,
         "arrivals": ((100.0, 4), (101.0, 4)),
-        "broker_times": np.zeros(8),
         "opened_at": 100.0,
         "closed_at": 102.0,
         "at": 103.0,

@@ -11,7 +11,7 @@ import pytest
 
 from stream_anon.engine import closing
 from stream_anon.engine.closing import Closer, missing_by_name
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.attributes import PublishedForm, ScalarType, Sensitive
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.columns import Columns, Sets

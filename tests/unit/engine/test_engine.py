@@ -120,7 +120,7 @@ def test_one_flooding_id_neither_closes_windows_nor_fills_the_memory() -> None:
     for i in range(200):
         assert not engine.add(batch_of(policy, 0, range(10 * i, 10 * i + 10), people=[7] * 10), 1.0)
     assert (engine.space, engine.open_window.records) == (17, 2000)
-    assert len(engine._window._chunks) <= 2
+    assert len(engine._window._parts) <= 2
     window = engine.seal(2.0)
     assert window is not None
     assert (window.over_limit, window.ranges) == (1_997, (InputRange(0, 0, 2_000),))

@@ -16,7 +16,7 @@ from stream_anon.engine.engine import Engine
 from stream_anon.engine.keyed_draws import DrawnWindow, DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.formats.codecs import codec_of
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import BatchBuilder

@@ -11,7 +11,7 @@ import pytest
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.part_losses import PartLosses, loss_of
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import SUPPRESSED, Release
 from tests.support.batches import batch_of, small_policy

@@ -14,7 +14,7 @@ from stream_anon.engine import returning
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.engine import Engine
 from stream_anon.engine.returning import Returns, ReturnsKey
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.microdata.bounds import RecordBound, ReturnBound
@@ -245,7 +245,7 @@ def test_slices_of_a_nearly_full_window_do_not_end_at_each_row_that_is_left_out(
     window(made, list(range(50)))
     made.add(batch_of(made._policy, 0, range(50, 149), people=range(1000, 1099)), 0.0)
     made.add(batch_of(made._policy, 0, range(149, 249), people=[*range(50), *range(50)]), 0.0)
-    assert len(made._window._chunks) == 1
+    assert len(made._window._parts) == 1
     assert (made._window.admitted, made._window.returning) == (99, 100)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from stream_anon.engine.engine import Engine
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.microdata.attributes import ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.policy import Policy
@@ -51,7 +51,7 @@ def test_what_a_window_holds_of_lists_is_counted() -> None:
     alike, different = _engine(policy), _engine(policy)
     _added(alike, _batch(policy, 0, [100] * 50))
     _added(different, _batch(policy, 0, range(100, 150)))
-    kept = different._window._sets
+    kept = different._window._values.sets
     items = {item for one in kept.values() for item in one}
     size = sys.getsizeof(kept) + sum(sys.getsizeof(each) for each in [*kept, *kept.values(), *items])
     more = different._window.held - alike._window.held
@@ -62,7 +62,7 @@ def test_a_list_that_no_record_of_a_window_has_is_neither_kept_nor_counted() -> 
     policy = _policy()
     engine = _engine(policy)
     _added(engine, _batch(policy, 0, [100, 100, 101]))
-    assert engine._window._sets.keys() == {100, 101}
+    assert engine._window._values.sets.keys() == {100, 101}
 
 
 def test_long_lists_close_a_window_that_memory_bounds() -> None:
@@ -82,7 +82,7 @@ def test_lists_of_a_source_that_left_are_counted_no_more() -> None:
     _added(never, stays)
     engine.revoke([0])
     assert engine._window.held == never._window.held
-    assert engine._window._sets == never._window._sets
+    assert engine._window._values.sets == never._window._values.sets
     window = engine.seal(2.0)
     assert window is not None
     assert len(window.columns.sets[0].items) == 3 * ITEMS  # type: ignore[union-attr]

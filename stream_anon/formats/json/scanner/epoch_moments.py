@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.json.scanner import tables as t
 from stream_anon.formats.json.scanner.fields import units_of
-from stream_anon.formats.json.scanner.forms import ABSENT, DECIMAL, INTEGER, NULL, ODD
+from stream_anon.formats.json.scanner.forms import ABSENT, DECIMAL, INTEGER, NULL, ODD, FieldSpans
 from stream_anon.microdata.domains.code_reading import ByMoment
 
 MomentArrays: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]
@@ -45,23 +45,21 @@ def code_at(number: int, moments: MomentArrays) -> int:
 @checked_kernel
 def moment_codes(
     text: NDArray[np.uint8],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     field: NDArray[np.int64],
     moments: MomentArrays,
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
     """Write the codes of numbers by the stretches that they fall into; see `fields` and `ByMoment`."""
-    for i in range(len(forms)):
-        form, code = forms[i], -1
+    for i in range(len(spans.forms)):
+        form, code = spans.forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == ODD:
             code = 0
         elif form == INTEGER or form == DECIMAL:
-            number, _ = units_of(text, starts[i], stops[i], 0)
+            number, _ = units_of(text, spans.starts[i], spans.stops[i], 0)
             code = code_at(number, moments)
             if code < 0:
                 code = field[_UNKNOWN]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stream_anon.formats.json.scanner import fields
 from stream_anon.formats.json.scanner.forms import ODD
 from stream_anon.formats.json.scanner.odd_values import FoundValues
-from stream_anon.formats.json.scanner.tables import TABLE, ScanTables
+from stream_anon.formats.json.scanner.tables import ScanTables
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.sensitive_keys import criterion_keys
 
@@ -30,14 +30,11 @@ class FamilyTexts:
         A record whose value has no label is no longer plain. Call it when odd values have been replaced: what it
         writes looks odd.
         """
-        forms, starts, stops = found.of(place)
+        spans = found.of(place)
+        forms, starts, stops = spans
         odd = forms == ODD
         families = np.empty(len(forms), np.int32)
-        field = tables.fields[place]
-        fields.category_codes(
-            found.words, forms, starts, stops, field, True,
-            tables.tables[field[TABLE]], tables.slots, tables.labels, families, found.plain,
-        )  # fmt: skip
+        fields.category_codes(found.words, spans, tables.fields[place], True, tables.labels, families, found.plain)
         rows = np.flatnonzero(found.plain & ~odd)
         of_row = families[rows]
         if keys is not None:

@@ -1,8 +1,8 @@
 """From the spans of a field's values to its column: one kernel for each kind of field.
 
-Everywhere `words` is as in `words`; `forms`, `starts` and `stops` are int8[n] and int64[n] and describe the values
-of a field. `plain` is bool[n] and written: a record with a value that does not fit is no longer plain. Odd values
-are left to `odd_values`; a kernel writes something for them that nobody reads.
+Everywhere `words` is as in `lexing`, and `spans` are those of a field's values. `plain` is bool[n] and written: a
+record with a value that does not fit is no longer plain. Odd values are left to `odd_values`; a kernel writes
+something for them that nobody reads.
 """
 
 from __future__ import annotations
@@ -12,13 +12,23 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.json.scanner import tables as t
-from stream_anon.formats.json.scanner.forms import ABSENT, DECIMAL, FALSE, INTEGER, NULL, ODD, STRING, TRUE
+from stream_anon.formats.json.scanner.forms import (
+    ABSENT,
+    DECIMAL,
+    FALSE,
+    INTEGER,
+    NULL,
+    ODD,
+    STRING,
+    TRUE,
+    FieldSpans,
+)
 from stream_anon.formats.json.scanner.letters import DIGIT_0, MINUS, POINT
-from stream_anon.formats.json.scanner.lexing import look_up
+from stream_anon.formats.json.scanner.lexing import LabelTables, look_up
 from stream_anon.formats.json.scanner.tables import MOST_UNITS
 from stream_anon.microdata.keys import span_key
 
-_MISSING, _UNKNOWN = t.MISSING, t.UNKNOWN
+_TABLE, _MISSING, _UNKNOWN = t.TABLE, t.MISSING, t.UNKNOWN
 _LOW, _HIGH, _STEP, _DECIMALS, _WHOLE, _CELLS = t.LOW, t.HIGH, t.STEP, t.DECIMALS, t.WHOLE, t.CELLS
 _LENGTH, _KEEP, _BASE, _LEAST, _PAD = t.LENGTH, t.KEEP, t.BASE, t.LEAST, t.PAD
 _PASS_STRING, _PASS_INTEGER = t.PASS_STRING, t.PASS_INTEGER
@@ -31,14 +41,10 @@ _NULL_LENGTH = len(_NULL)
 @checked_kernel
 def category_codes(
     words: NDArray[np.int64],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     field: NDArray[np.int64],
     texts_only: bool,
-    table: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    labels: NDArray[np.int64],
+    labels: LabelTables,
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
 ) -> None:
@@ -50,20 +56,18 @@ def category_codes(
         int64[12], see `scan_tables`.
     texts_only
         Whether to leave values that are no strings.
-    table, slots, labels
-        int64[2] and see `ScanTables`.
     codes
         int32[n], written.
     """
-    for i in range(len(forms)):
-        form, code = forms[i], -1
+    for i in range(len(spans.forms)):
+        form, code = spans.forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == ODD:
             code = 0
         elif form == STRING or (form != DECIMAL and not texts_only):
-            slot = look_up(words, starts[i], stops[i] - starts[i], table[0], table[1], slots, labels)
-            code = slots[slot, 2] if slot >= 0 else field[_UNKNOWN]
+            slot = look_up(words, spans.starts[i], spans.stops[i] - spans.starts[i], field[_TABLE], labels)
+            code = labels.slots[slot, 2] if slot >= 0 else field[_UNKNOWN]
         codes[i] = code
         plain[i] &= code >= 0
 
@@ -95,9 +99,7 @@ def units_of(text: NDArray[np.uint8], start: int, stop: int, wanted: int) -> tup
 @checked_kernel
 def number_codes(
     text: NDArray[np.uint8],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     field: NDArray[np.int64],
     codes: NDArray[np.int32],
     plain: NDArray[np.bool_],
@@ -106,14 +108,14 @@ def number_codes(
 
     A decimal of at most 15 digits is the shortest one for its float, so it is exactly what was meant.
     """
-    for i in range(len(forms)):
-        form, code = forms[i], -1
+    for i in range(len(spans.forms)):
+        form, code = spans.forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == ODD:
             code = 0
         elif form == INTEGER or form == DECIMAL:
-            units, finer = units_of(text, starts[i], stops[i], field[_DECIMALS])
+            units, finer = units_of(text, spans.starts[i], spans.stops[i], field[_DECIMALS])
             if units < field[_LOW] or units > field[_HIGH] or (units == field[_HIGH] and finer):
                 code = field[_UNKNOWN]
             elif not (finer and field[_WHOLE] > 0):
@@ -125,9 +127,7 @@ def number_codes(
 @checked_kernel
 def prefix_codes(
     text: NDArray[np.uint8],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     field: NDArray[np.int64],
     letters: NDArray[np.int16],
     codes: NDArray[np.int32],
@@ -140,14 +140,14 @@ def prefix_codes(
     letters
         int16[256], see `ScanTables`.
     """
-    for i in range(len(forms)):
-        form, code = forms[i], -1
+    for i in range(len(spans.forms)):
+        form, code = spans.forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == ODD:
             code = 0
-        elif form == STRING or (form == INTEGER and text[starts[i]] != MINUS):
-            width = stops[i] - starts[i]
+        elif form == STRING or (form == INTEGER and text[spans.starts[i]] != MINUS):
+            width = spans.stops[i] - spans.starts[i]
             lead = max(0, field[_LENGTH] - width) if form == INTEGER and field[_PAD] > 0 else 0
             known = field[_LEAST] <= lead + width <= field[_LENGTH]
             code = 0
@@ -156,7 +156,7 @@ def prefix_codes(
                 if place < lead:
                     letter = letters[DIGIT_0]
                 elif place < lead + width:
-                    letter = letters[text[starts[i] + place - lead]]
+                    letter = letters[text[spans.starts[i] + place - lead]]
                 known &= letter >= 0
                 if place < field[_KEEP]:
                     code = code * field[_BASE] + letter
@@ -169,28 +169,24 @@ def prefix_codes(
 @checked_kernel
 def individual_keys(
     words: NDArray[np.int64],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     process_key: NDArray[np.int64],
     keys: NDArray[np.int64],
     plain: NDArray[np.bool_],
 ) -> None:
     """Write the keys of ids: `1` and `"1"` have the same bytes and are one person; int64[n]."""
-    for i in range(len(forms)):
-        form = forms[i]
-        sound = form == INTEGER or (form == STRING and stops[i] > starts[i])
+    for i in range(len(spans.forms)):
+        form = spans.forms[i]
+        sound = form == INTEGER or (form == STRING and spans.stops[i] > spans.starts[i])
         plain[i] &= sound or form == ODD
         if sound:
-            keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
+            keys[i] = span_key(words, spans.starts[i], spans.stops[i], process_key[0], process_key[1])
 
 
 @checked_kernel
 def value_keys(
     words: NDArray[np.int64],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     process_key: NDArray[np.int64],
     others: NDArray[np.int64],
     keys: NDArray[np.int64],
@@ -204,23 +200,21 @@ def value_keys(
     keys
         int64[n], written.
     """
-    for i in range(len(forms)):
-        if forms[i] == ABSENT or forms[i] == NULL:
+    for i in range(len(spans.forms)):
+        if spans.forms[i] == ABSENT or spans.forms[i] == NULL:
             keys[i] = others[0]
-        elif forms[i] == TRUE:
+        elif spans.forms[i] == TRUE:
             keys[i] = others[1]
-        elif forms[i] == FALSE:
+        elif spans.forms[i] == FALSE:
             keys[i] = others[2]
         else:
-            keys[i] = span_key(words, starts[i], stops[i], process_key[0], process_key[1])
+            keys[i] = span_key(words, spans.starts[i], spans.stops[i], process_key[0], process_key[1])
 
 
 @checked_kernel
 def judge_passing(
     text: NDArray[np.uint8],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     kind: int,
     plain: NDArray[np.bool_],
 ) -> None:
@@ -233,11 +227,11 @@ def judge_passing(
 
     Parameters
     ----------
-    forms
-        Written: values that are odd only here.
+    spans
+        The forms are written: values that are odd only here.
     """
-    for i in range(len(forms)):
-        form = forms[i]
+    for i in range(len(spans.forms)):
+        form = spans.forms[i]
         if form == ABSENT or form == NULL or form == ODD:
             sound = True
         elif kind == _PASS_STRING:
@@ -245,10 +239,10 @@ def judge_passing(
         elif kind == _PASS_INTEGER or form == INTEGER:
             sound = form == INTEGER and (kind == _PASS_INTEGER or kind == _PASS_NUMBER)
         elif kind == _PASS_NUMBER and form == DECIMAL:
-            units, finer = units_of(text, starts[i], stops[i], 3)
+            units, finer = units_of(text, spans.starts[i], spans.stops[i], 3)
             sound = True
             if units <= 0 and units + finer >= 0:
-                forms[i] = ODD
+                spans.forms[i] = ODD
         else:
             sound = kind == _PASS_BOOLEAN and (form == TRUE or form == FALSE)
         plain[i] &= sound
@@ -257,9 +251,7 @@ def judge_passing(
 @checked_kernel
 def copy_passing(
     words: NDArray[np.int64],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     plain: NDArray[np.bool_],
     copied: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -268,8 +260,8 @@ def copy_passing(
 
     Parameters
     ----------
-    forms, starts, stops
-        int8 and int64[p, n], p at least 1.
+    spans
+        Of p fields, at least 1.
     copied
         The words of a text with room for all values, eight bytes more and `null` for each that is missing.
     ends
@@ -279,21 +271,21 @@ def copy_passing(
     for i in range(len(plain)):
         if not plain[i]:
             continue
-        for field in range(len(forms)):
-            form = forms[field, i]
+        for field in range(len(spans.forms)):
+            form = spans.forms[field, i]
             if form == ABSENT or form == NULL:
                 copied[filled] = _NULL_WORD
                 filled += _NULL_LENGTH
             else:
                 # Eight bytes at once, perhaps some too many; the next value overwrites them.
                 quotes = 1 if form == STRING else 0
-                at, stop = starts[field, i] - quotes, stops[field, i] + quotes
+                at, stop = spans.starts[field, i] - quotes, spans.stops[field, i] + quotes
                 place = filled
                 while at < stop:
                     copied[place] = words[at]
                     at += 8
                     place += 8
-                filled += stop - starts[field, i] + quotes
+                filled += stop - spans.starts[field, i] + quotes
             ends[row, field] = filled
         row += 1
     return filled

@@ -8,7 +8,26 @@ A `NEST` is an array or object that is taken as it stands, brackets and all.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 ABSENT, NULL, STRING, INTEGER, DECIMAL, TRUE, FALSE, OTHER, OBJECT, ODD, NEST = range(11)
 LIST = -3  # stands for the table of a field's keys where it is a list
 MOST_DIGITS = 18  # of an integer in 64 bits
 MOST_EXACT = 15  # of a decimal whose float has no other decimal
+
+
+class FieldSpans(NamedTuple):
+    """The forms of the values of a field in n records, and where they stand; or of p fields, by field and record.
+
+    Parameters
+    ----------
+    forms, starts, stops
+        int8, int64 and int64[n] or [p, n].
+    """
+
+    forms: NDArray[np.int8]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]

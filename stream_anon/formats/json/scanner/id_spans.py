@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.errors import Unfit
-from stream_anon.formats.json.scanner.forms import INTEGER, ODD, STRING
+from stream_anon.formats.json.scanner.forms import INTEGER, ODD, STRING, FieldSpans
 from stream_anon.formats.json.scanner.letters import (
     BLANK,
     CASE,
@@ -121,9 +121,7 @@ def fold_id(
 @checked_kernel
 def fold_ids(
     text: NDArray[np.uint8],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     steps: int,
     urn: NDArray[np.uint8],
     plain: NDArray[np.bool_],
@@ -148,9 +146,9 @@ def fold_ids(
         int64[n], written: where each ends.
     """
     filled = 0
-    for i in range(len(forms)):
-        start, stop = starts[i], stops[i]
-        sound = plain[i] and (forms[i] == INTEGER or forms[i] == STRING) and stop > start
+    for i in range(len(spans.forms)):
+        start, stop = spans.starts[i], spans.stops[i]
+        sound = plain[i] and (spans.forms[i] == INTEGER or spans.forms[i] == STRING) and stop > start
         high = 0
         for at in range(start, stop if sound else start):
             high |= text[at]
@@ -164,7 +162,7 @@ def fold_ids(
             sound &= start < stop
             if sound:
                 filled = fold_id(text, start, stop, steps, urn, folded, filled)
-        plain[i] &= sound or forms[i] == ODD
+        plain[i] &= sound or spans.forms[i] == ODD
         ends[i] = filled
 
 
@@ -175,22 +173,15 @@ class IdSpans:
         self._steps = policy.normalize
         self._bits = sum(_BITS[step] for step in policy.normalize)
 
-    def keys(
-        self,
-        text: NDArray[np.uint8],
-        forms: NDArray[np.int8],
-        starts: NDArray[np.int64],
-        stops: NDArray[np.int64],
-        plain: NDArray[np.bool_],
-    ) -> NDArray[np.int64]:
+    def keys(self, text: NDArray[np.uint8], spans: FieldSpans, plain: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the keys of ids, int64[n]; records whose id needs the single reader are no longer plain."""
-        n = len(forms)
+        n = len(spans.forms)
         foreign, ends, keys = np.zeros(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
         folded = np.empty(len(text) + len(PADDING), np.uint8)
-        fold_ids(text, forms, starts, stops, self._bits, _URN, plain, foreign, folded, ends)
+        fold_ids(text, spans, self._bits, _URN, plain, foreign, folded, ends)
         span_keys(padded_words(folded), ends, PROCESS_KEY, keys)
         places = np.flatnonzero(foreign)
-        written = [text[starts[place] : stops[place]].tobytes() for place in places.tolist()]
+        written = [text[spans.starts[place] : spans.stops[place]].tobytes() for place in places.tolist()]
         # Each distinct id once, and only in this call, so that no id outlives its batch.
         spelled = {one: self._spelled(one) for one in set(written)}
         texts = [spelled[one] for one in written]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.json.scanner import tables as t
 from stream_anon.formats.json.scanner.epoch_moments import MomentArrays, code_at
-from stream_anon.formats.json.scanner.forms import ABSENT, NULL, ODD, STRING
+from stream_anon.formats.json.scanner.forms import ABSENT, NULL, ODD, STRING, FieldSpans
 from stream_anon.formats.json.scanner.letters import BLANK, COLON, COMMA, DIGIT_0, DIGIT_9, MINUS, PLUS, POINT
 from stream_anon.formats.writing.numbers import NO_DAY, day_of
 
@@ -90,9 +90,7 @@ def iso_seconds(text: NDArray[np.uint8], start: int, stop: int, with_time: bool)
 @checked_kernel
 def iso_codes(
     text: NDArray[np.uint8],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    spans: FieldSpans,
     field: NDArray[np.int64],
     own: MomentArrays,
     instants: MomentArrays,
@@ -104,20 +102,25 @@ def iso_codes(
 
     A text that is no moment, or that only the domain can judge, becomes an odd value.
     """
-    for i in range(len(forms)):
-        form, code = forms[i], -1
+    for i in range(len(spans.forms)):
+        form, code = spans.forms[i], -1
         if form == ABSENT or form == NULL:
             code = field[_MISSING]
         elif form == ODD:
             code = 0
         elif form == STRING:
-            seconds, ahead, kind = iso_seconds(text, starts[i], stops[i], with_time)
+            seconds, ahead, kind = iso_seconds(text, spans.starts[i], spans.stops[i], with_time)
             if kind == INSTANT and len(instants[0]):
                 code = code_at(seconds - ahead, instants)
             elif kind != NO_MOMENT and len(own[0]):
                 code = code_at(seconds, own)
             else:
-                forms[i], starts[i], stops[i], code = ODD, starts[i] - 1, stops[i] + 1, 0
+                spans.forms[i], spans.starts[i], spans.stops[i], code = (
+                    ODD,
+                    spans.starts[i] - 1,
+                    spans.stops[i] + 1,
+                    0,
+                )
             if code < 0:
                 code = field[_UNKNOWN]
         codes[i] = code

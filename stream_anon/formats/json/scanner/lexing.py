@@ -6,6 +6,8 @@ the record's end; nothing beyond it decides anything.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,9 +28,9 @@ from stream_anon.formats.json.scanner.letters import (
     RETURN,
     TAB,
 )
-from stream_anon.formats.json.scanner.tables import FACTOR
 from stream_anon.microdata.keys import tail_bits
 
+FACTOR = 0x2545F4914F6CDD1D  # by which a label is spread over its table
 ONES = 0x0101010101010101
 HIGHS = -0x7F7F7F7F7F7F7F80  # the highest bit of each byte
 _QUOTES = QUOTE * ONES
@@ -114,17 +116,30 @@ def past_plain(words: NDArray[np.int64], at: int, end: int) -> int:
     return at
 
 
+class LabelTables(NamedTuple):
+    """What texts mean: those of keys and of values.
+
+    Parameters
+    ----------
+    words
+        int64: all texts in words, each filled up with zeros.
+    slots
+        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
+        first word in `words` and its meaning, the field of a key or the code of a value; -1 where free.
+    tables
+        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
+        are the last one.
+    """
+
+    words: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    tables: NDArray[np.int64]
+
+
 @checked_inlined
-def look_up(
-    words: NDArray[np.int64],
-    start: int,
-    length: int,
-    base: int,
-    mask: int,
-    slots: NDArray[np.int64],
-    labels: NDArray[np.int64],
-) -> int:
-    """Return the slot of `length` bytes from `start` on in a table, -1 if it has none; see `ScanTables`."""
+def look_up(words: NDArray[np.int64], start: int, length: int, table: int, labels: LabelTables) -> int:
+    """Return the slot of `length` bytes from `start` on in a table, -1 if it has none."""
+    slots, base, mask = labels.slots, labels.tables[table, 0], labels.tables[table, 1]
     spread, left, last = length, length, start
     while left > 8:
         spread = (spread ^ words[last]) * FACTOR
@@ -139,11 +154,11 @@ def look_up(
     while slots[slot, 0] >= 0:
         if slots[slot, 0] == length:
             label, at = slots[slot, 1], start
-            while at < last and labels[label] == words[at]:
+            while at < last and labels.words[label] == words[at]:
                 at += 8
                 label += 1
-            if at == last and labels[label] == rest:
-                return slot
+            if at == last and labels.words[label] == rest:
+                return int(slot)
         slot = base + ((slot - base + 1) & mask)
     return -1
 
@@ -155,18 +170,17 @@ def is_at(
     start: int,
     end: int,
     slot: int,
-    slots: NDArray[np.int64],
-    labels: NDArray[np.int64],
+    labels: LabelTables,
 ) -> bool:
     """Tell whether the label in a slot stands at `start`, with a quote behind it."""
-    left, label, at = slots[slot, 0], slots[slot, 1], start
+    left, label, at = labels.slots[slot, 0], labels.slots[slot, 1], start
     if start + left >= end or text[start + left] != QUOTE:
         return False
-    while left > 8 and words[at] == labels[label]:
+    while left > 8 and words[at] == labels.words[label]:
         at += 8
         label += 1
         left -= 8
-    return left <= 8 and bool(words[at] & tail_bits(left) == labels[label])
+    return left <= 8 and bool(words[at] & tail_bits(left) == labels.words[label])
 
 
 @checked_inlined

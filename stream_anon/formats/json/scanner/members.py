@@ -6,6 +6,8 @@ records. So it never says why a record does not fit.
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,7 @@ from stream_anon.formats.json.scanner.forms import (
     OTHER,
     STRING,
     TRUE,
+    FieldSpans,
 )
 from stream_anon.formats.json.scanner.letters import (
     BACKSLASH,
@@ -34,17 +37,26 @@ from stream_anon.formats.json.scanner.letters import (
     OPEN_BRACKET,
     QUOTE,
 )
-from stream_anon.formats.json.scanner.lexing import is_at, is_word, look_up, past_blanks, past_number, past_plain
+from stream_anon.formats.json.scanner.lexing import (
+    LabelTables,
+    is_at,
+    is_word,
+    look_up,
+    past_blanks,
+    past_number,
+    past_plain,
+)
 from stream_anon.formats.json.scanner.skipping import (
     FALSE_WORD,
+    KEY_ROOM,
     NULL_WORD,
     TRUE_WORD,
     skipped_nest,
     skipped_text,
     unescaped_key,
 )
-from stream_anon.formats.json.scanner.tables import WHOLE_VALUE
-from stream_anon.microdata.keys import tail_bits
+from stream_anon.formats.json.scanner.tables import MOST_PARENTS, WHOLE_VALUE
+from stream_anon.microdata.keys import PADDING, padded_words, tail_bits
 
 
 @checked_inlined
@@ -104,38 +116,11 @@ def _stands_again(words: NDArray[np.int64], at: int, end: int, start: int, stop:
     return bool(((words[at] ^ words[start]) & tail_bits(stop - start)) == 0)
 
 
-@checked_kernel
-def find_members(
-    text: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    most: int,
-    labels: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    tables: NDArray[np.int64],
-    inner: NDArray[np.int64],
-    last_whole: NDArray[np.int64],
-    above: NDArray[np.int64],
-    following: NDArray[np.int64],
-    key: NDArray[np.uint8],
-    key_words: NDArray[np.int64],
-    forms: NDArray[np.int8],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    plain: NDArray[np.bool_],
-) -> None:
-    """Find the declared fields of n records that follow each other with one byte between them.
+class KeyReading(NamedTuple):
+    """How the keys of records lead to their fields, and what is remembered meanwhile.
 
     Parameters
     ----------
-    text, words
-        uint8, int64: the records, see `lexing`.
-    ends
-        int64[n].
-    most
-        The most bytes of a record; larger ones are left.
-    labels, slots, tables
-        See `ScanTables`.
     inner
         int64[fields]: the table of the keys within a field, -1 if it is no parent of others, `LIST` of a list,
         `WHOLE_VALUE` if its arrays and objects are taken as they stand.
@@ -149,12 +134,60 @@ def find_members(
         first; at the end that of the first key, or the one after an undeclared one.
     key, key_words
         uint8[], int64[]: room for a key without its escapes, see `unescaped_key`.
-    forms, starts, stops
-        int8, int64, int64[fields, n], written; forms must be `ABSENT` before.
+    """
+
+    inner: NDArray[np.int64]
+    last_whole: NDArray[np.int64]
+    above: NDArray[np.int64]
+    following: NDArray[np.int64]
+    key: NDArray[np.uint8]
+    key_words: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, inner: NDArray[np.int64], longest: int) -> Self:
+        """Return what is known before the first record, for keys of at most so many bytes."""
+        key = np.zeros(longest + KEY_ROOM + len(PADDING), np.uint8)
+        return cls(
+            inner,
+            np.zeros((len(inner), 2), np.int64),
+            np.empty(MOST_PARENTS, np.int64),
+            np.full(len(inner) + 1, -1),
+            key[: -len(PADDING)],
+            padded_words(key),
+        )
+
+
+@checked_kernel
+def find_members(
+    text: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    most: int,
+    labels: LabelTables,
+    keys: KeyReading,
+    spans: FieldSpans,
+    plain: NDArray[np.bool_],
+) -> None:
+    """Find the declared fields of n records that follow each other with one byte between them.
+
+    Parameters
+    ----------
+    text, words
+        uint8, int64: the records, see `lexing`.
+    ends
+        int64[n].
+    most
+        The most bytes of a record; larger ones are left.
+    labels, keys
+        The declared keys.
+    spans
+        Of all fields, written; forms must be `ABSENT` before.
     plain
         bool[n], written: whether the record was read to its end.
     """
-    outermost = len(tables) - 1
+    forms, starts, stops = spans
+    inner, last_whole, above, following, key, key_words = keys
+    outermost = len(labels.tables) - 1
     start_of_next = 0
     for i in range(len(ends)):
         at, end = start_of_next, ends[i]
@@ -175,21 +208,21 @@ def find_members(
                 if at >= end or text[at] != QUOTE:
                     break
                 start = at + 1
-                base, mask = tables[table, 0], tables[table, 1]
+                base, mask = labels.tables[table, 0], labels.tables[table, 1]
                 slot = following[last]
-                if base <= slot <= base + mask and is_at(text, words, start, end, slot, slots, labels):
-                    at = start + slots[slot, 0]
+                if base <= slot <= base + mask and is_at(text, words, start, end, slot, labels):
+                    at = start + labels.slots[slot, 0]
                 else:
                     at, escaped = _past_string(text, words, start, end)
                     if at < 0:
                         break
                     if escaped:
                         length = unescaped_key(text, start, at, key)
-                        slot = look_up(key_words, 0, length, base, mask, slots, labels) if length >= 0 else -1
+                        slot = look_up(key_words, 0, length, table, labels) if length >= 0 else -1
                     else:
-                        slot = look_up(words, start, at - start, base, mask, slots, labels)
+                        slot = look_up(words, start, at - start, table, labels)
                     following[last] = slot
-                field = slots[slot, 2] if slot >= 0 else -1
+                field = labels.slots[slot, 2] if slot >= 0 else -1
                 last = field
                 at = past_blanks(text, at + 1, end)
                 if at >= end or text[at] != COLON:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import Unfit
-from stream_anon.formats.json.scanner.forms import ABSENT, NULL, ODD, STRING
+from stream_anon.formats.json.scanner.forms import ABSENT, NULL, ODD, STRING, FieldSpans
 from stream_anon.formats.json.scanner.letters import QUOTE
 from stream_anon.microdata.attributes import Passing, PassThrough, ScalarType
 from stream_anon.microdata.batch import MISSING_KEY, ItemKeys
@@ -54,9 +54,9 @@ class FoundValues:
         self._added: list[bytes] = []
         self._end = len(room)
 
-    def of(self, field: int) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the forms, starts and stops of one field."""
-        return self.forms[field], self.starts[field], self.stops[field]
+    def of(self, field: int | slice) -> FieldSpans:
+        """Return the forms, starts and stops of one field, or of several."""
+        return FieldSpans(self.forms[field], self.starts[field], self.stops[field])
 
     def lengths(self, field: int) -> NDArray[np.int64]:
         """Return how many bytes the odd values of a field have, int64[n]; 0 for all else: it may have no place."""

@@ -104,8 +104,7 @@ class Scanner:
         # 1. Find the value of each field in each record, and see which records are text at all.
         found, tables = self._finder.find(texts), self._tables
         if tables.nulls >= 0:
-            table = tables.tables[tables.nulls]
-            clear_nulls(found.words, found.forms, found.starts, found.stops, table, tables.slots, tables.labels)
+            clear_nulls(found.words, found.of(slice(None)), tables.nulls, tables.labels)
         # 2. Make columns; a value that does not fit excludes its record.
         coerced = [found.look_closer(field) for field in self._coercing]
         codes, sensitive, individuals = self._columns(found)
@@ -133,9 +132,9 @@ class Scanner:
             keyed = int(field[KEYED])
             keys = sensitive[keyed] if keyed >= 0 else None
             ordered = keyed >= 0 and self._ordered[keyed]
-            fields.judge_passing(found.text, *own, int(field[KIND]), found.plain)
+            fields.judge_passing(found.text, own, int(field[KIND]), found.plain)
             if keys is not None and not ordered:
-                fields.value_keys(found.words, *own, PROCESS_KEY, self._others, keys)
+                fields.value_keys(found.words, own, PROCESS_KEY, self._others, keys)
             self._odd.passing(found, place, passing, keys, ordered=ordered)
             if place in self._families:
                 self._families[place].replace(found, place, tables, keys)
@@ -146,18 +145,16 @@ class Scanner:
         own, tables = found.of(place), self._tables
         field = tables.fields[place]
         if field[KIND] in (CATEGORY, DATE):
-            table, texts_only = tables.tables[field[TABLE]], bool(field[KIND] == DATE)
-            fields.category_codes(
-                found.words, *own, field, texts_only, table, tables.slots, tables.labels, codes, found.plain
-            )
+            texts_only = bool(field[KIND] == DATE)
+            fields.category_codes(found.words, own, field, texts_only, tables.labels, codes, found.plain)
         elif field[KIND] == NUMBER:
-            fields.number_codes(found.text, *own, field, codes, found.plain)
+            fields.number_codes(found.text, own, field, codes, found.plain)
         elif field[KIND] == MOMENT:
-            moment_codes(found.text, *own, field, self._moments[place], codes, found.plain)
+            moment_codes(found.text, own, field, self._moments[place], codes, found.plain)
         elif field[KIND] == ISO_TEXT:
-            iso_codes(found.text, *own, field, *self._iso_moments[place], codes, found.plain)
+            iso_codes(found.text, own, field, *self._iso_moments[place], codes, found.plain)
         elif field[KIND] != ANY:
-            fields.prefix_codes(found.text, *own, field, tables.letters[place], codes, found.plain)
+            fields.prefix_codes(found.text, own, field, tables.letters[place], codes, found.plain)
 
     def _individuals(self, found: FoundValues) -> NDArray[np.int64]:
         individuals = np.zeros(len(found.plain), np.int64)
@@ -166,9 +163,9 @@ class Scanner:
         field = len(self._quasi) + len(self._passing)
         own = found.of(field)
         if self._ids is not None:
-            individuals = self._ids.keys(found.text, *own, found.plain)
+            individuals = self._ids.keys(found.text, own, found.plain)
         else:
-            fields.individual_keys(found.words, *own, PROCESS_KEY, individuals, found.plain)
+            fields.individual_keys(found.words, own, PROCESS_KEY, individuals, found.plain)
         self._odd.individuals(found, field, individuals)
         return individuals
 
@@ -182,6 +179,6 @@ class Scanner:
         # The text of a family stands in `text` once and is copied for each of its records.
         shown = sum(int(found.lengths(i)[found.plain].sum()) for i in self._families)
         room = np.empty(len(text) + shown + _NULL * ends.size + len(PADDING), np.uint8)
-        own = (found.forms[first:last], found.starts[first:last], found.stops[first:last])
-        filled = fields.copy_passing(padded_words(text), *own, found.plain, padded_words(room), ends)
+        own = found.of(slice(first, last))
+        filled = fields.copy_passing(padded_words(text), own, found.plain, padded_words(room), ends)
         return PassedTexts(room[:filled].copy(), ends)

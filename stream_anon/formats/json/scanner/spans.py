@@ -8,19 +8,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.json.scanner.members import find_members
+from stream_anon.formats.json.scanner.members import KeyReading, find_members
 from stream_anon.formats.json.scanner.odd_values import FoundValues
-from stream_anon.formats.json.scanner.skipping import KEY_ROOM
 from stream_anon.formats.json.scanner.tables import (
     KIND,
-    MOST_PARENTS,
     PARENT,
     TABLE,
     WHOLE_VALUE,
     ScanTables,
     key_tables,
 )
-from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 
 
@@ -30,9 +27,9 @@ class SpanFinder:
     Parameters
     ----------
     tables
-        The keys, see `members.find_members`.
+        The keys.
     inner
-        int64[fields], see there.
+        int64[fields], see `members.KeyReading`.
     keys
         All keys that are looked for.
     most
@@ -63,14 +60,10 @@ class SpanFinder:
             n values with a gap of one byte.
         """
         found = FoundValues(texts.room, len(self._inner), len(texts))
-        tables = self._tables
-        key = np.zeros(self._longest_key + KEY_ROOM + len(PADDING), np.uint8)
+        keys = KeyReading.of(self._inner, self._longest_key)
         find_members(
-            found.text, found.words, texts.stops, self._most,
-            tables.labels, tables.slots, tables.tables, self._inner, np.zeros((len(self._inner), 2), np.int64),
-            np.empty(MOST_PARENTS, np.int64),
-            np.full(len(self._inner) + 1, -1), key[: -len(PADDING)], padded_words(key),
-            found.forms, found.starts, found.stops, found.plain,
+            found.text, found.words, texts.stops, self._most, self._tables.labels, keys,
+            found.of(slice(None)), found.plain,
         )  # fmt: skip
         found.plain &= texts.are_text()
         return found

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.formats.json.scanner.letters import FIRST_NON_ASCII
+from stream_anon.formats.json.scanner.lexing import FACTOR, LabelTables
 from stream_anon.microdata.attributes import (
     Attribute,
     Identifier,
@@ -60,12 +61,11 @@ LENGTH, KEEP, BASE, LEAST, PAD = range(6, 11)
 _WIDTH = 12
 
 
-FACTOR = 0x2545F4914F6CDD1D
 ALL_BITS = 2**64 - 1
 
 
 def spread(label: bytes) -> int:
-    """Return the place of a label in a table, before the table's mask; see `words.look_up`."""
+    """Return the place of a label in a table, before the table's mask; see `lexing.look_up`."""
     found = len(label)
     for first in range(0, len(label), 8):
         found = ((found ^ int.from_bytes(label[first : first + 8], "little")) * FACTOR) & ALL_BITS
@@ -80,13 +80,7 @@ class ScanTables:
     Parameters
     ----------
     labels
-        int64: all keys and values in words, each filled up with zeros.
-    slots
-        int64[slots, 3]: open-addressed tables, at most a quarter full. Of the label in each slot its length, its
-        first word in `labels` and its meaning, the field of a key or the code of a value; -1 where free.
-    tables
-        int64[tables, 2]: where each table begins in `slots`, and its capacity - 1. The keys of the outermost object
-        are the last one.
+        All keys and values.
     fields
         int64[fields, 12], see the columns above; quasi-identifiers first, then what passes, the individual, and
         the parents of others.
@@ -101,9 +95,7 @@ class ScanTables:
         By field: how numbers that count moments, or texts of ISO 8601, are read.
     """
 
-    labels: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    tables: NDArray[np.int64]
+    labels: LabelTables
     fields: NDArray[np.int64]
     letters: NDArray[np.int16]
     longest: int
@@ -276,9 +268,9 @@ class _Builder:
         self, letters: NDArray[np.int16], nulls: int, moments: Mapping[int, ByMoment | ByIsoText]
     ) -> ScanTables:
         return ScanTables(
-            np.array(self._labels, np.int64),
-            np.array(self._slots, np.int64),
-            np.array(self._tables, np.int64),
+            LabelTables(
+                np.array(self._labels, np.int64), np.array(self._slots, np.int64), np.array(self._tables, np.int64)
+            ),
             np.array(self.fields, np.int64),
             letters,
             self._longest,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf
 from typing import Any
 
-from stream_anon.audit.scope import AuditScope
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import AuditScope, seconds_of
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.audit_report import iso
 from stream_anon.operations.audit.auditing import AuditReport

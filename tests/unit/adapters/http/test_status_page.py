@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import pytest_asyncio
 
@@ -61,7 +60,6 @@ def window(batch: str, released: int = 620) -> e.WindowPublished:
         gcp=0.21,
         gate_violations=0,
         arrivals=((1000.0, 640),),
-        broker_times=np.empty(0),
         opened_at=1000.0,
         closed_at=1029.0,
         at=1030.0,

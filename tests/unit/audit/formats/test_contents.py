@@ -100,7 +100,7 @@ def _shown(verdict: Verdict) -> set[tuple[Kind, int | None]]:
 
 def _verdict(story: Story, policy: Policy | None = None, keys: Sequence[DigestKey] = ()) -> Verdict:
     flat = [record for window in story.records for record in window]
-    return audit_in_order(policy or story.policy, story.parts(), flat, digests=DigestMeans(keys))
+    return audit_in_order(Audit(policy or story.policy, digests=DigestMeans(keys)), story.parts(), flat)
 
 
 def test_a_record_that_is_away_or_too_many_is_a_matter_of_size_alone() -> None:
@@ -140,7 +140,7 @@ def test_a_record_may_be_spelled_in_any_way() -> None:
             text = json.dumps(turned, indent=2, ensure_ascii=True).replace('"fine"', '"\\u0066ine"')
             assert text.encode() != encode(record)
             spelled.append(decode_record(text.replace('"dose": 2.5', '"dose": 25e-1').encode()))
-    verdict = audit_in_order(story.policy, story.parts(), spelled)
+    verdict = audit_in_order(Audit(story.policy), story.parts(), spelled)
     assert verdict.clean
     assert verdict.counts.recounted == 3
 
@@ -200,7 +200,7 @@ def test_after_a_change_of_the_key_windows_are_compared_by_the_key_that_they_nam
         certificates = [*old.certificates[:1], *new.certificates[1:2], *old.certificates[2:]]
         records = [*old.records[0], *new.records[1], *old.records[2]]
         parts = [encode(one) for one in certificates]
-        verdict = audit_in_order(policy, parts, records, digests=DigestMeans(keys))
+        verdict = audit_in_order(Audit(policy, digests=DigestMeans(keys)), parts, records)
         found = {one.batch for one in verdict.violations if one.kind is Kind.WRONG_DIGEST}
         by = {policy.digest_key, *keys}
         expected = {batch for batch, key in ((FIRST, KEY), (SECOND, NEW)) if key in by}
@@ -262,11 +262,11 @@ def test_a_window_without_a_policy_document_is_compared_by_the_digest_of_its_pol
     people = [person | {"tags": ["all"], "dose": 1} for person in ward_people(5)]
     release = release_of(policy, [people], ranges=[InputRange(0, 0, 5)])
     records, parts = released_records(release, policy), certificate_parts(release, policy, frame_of(release))
-    verdict = audit_in_order(policy, parts, records)
+    verdict = audit_in_order(Audit(policy), parts, records)
     assert verdict.clean
     assert verdict.counts.recounted == 1
     records[0]["visits"] = 77
-    assert kinds(audit_in_order(policy, parts, records)) == {Kind.WRONG_DIGEST}
+    assert kinds(audit_in_order(Audit(policy), parts, records)) == {Kind.WRONG_DIGEST}
 
 
 def test_certificates_without_digests_are_audited_as_before() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.formats.series import DecodedSeries, Layout, in_series
-from stream_anon.audit.table_rows import CellReader, TypedReader
+from stream_anon.audit.formats.table_rows import CellReader, TypedReader
 from stream_anon.audit.verdict import Verdict
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
@@ -201,7 +201,7 @@ def test_rows_of_typed_values_have_the_columns_of_their_records() -> None:
 
 
 def test_what_a_reader_of_cells_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from stream_anon.audit import table_rows
+    from stream_anon.audit.formats import table_rows
 
     monkeypatch.setattr(table_rows, "_MOST_REMEMBERED", 3)
     reader, layout = CellReader(ward_policy(), ["visits"]), Layout([("visits",)])

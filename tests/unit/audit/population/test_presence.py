@@ -58,9 +58,8 @@ def _found(
     (part,) = certificate_parts(release, policy, frame_of(release, promises=document.promises))
     certificate = json.loads(part)
     change(certificate)
-    verdict = audit_in_order(
-        judge or policy, [*document.parts(), encode(certificate)], released_records(release, policy)
-    )
+    parts = [*document.parts(), encode(certificate)]
+    verdict = audit_in_order(Audit(judge or policy), parts, released_records(release, policy))
     return {(violation.kind, violation.number) for violation in verdict.violations}
 
 
@@ -143,7 +142,7 @@ def test_a_window_whose_policy_is_not_known_is_judged_by_what_its_certificate_as
     release = _release(policy)
     judge = ward_policy(k=5, digest="sha256:" + "5" * 64)
     (part,) = certificate_parts(release, policy, frame_of(release, promises=PolicyDocument.of(policy).promises))
-    verdict = audit_in_order(judge, [part], released_records(release, policy))
+    verdict = audit_in_order(Audit(judge), [part], released_records(release, policy))
     assert {violation.kind for violation in verdict.violations} == {Kind.MISSING_POLICY}
 
 
@@ -234,7 +233,7 @@ def test_the_largest_share_is_that_of_any_class() -> None:
 def _verdict(policy: Policy, judge: Policy) -> Verdict:
     release, document = _release(policy), PolicyDocument.of(policy)
     (part,) = certificate_parts(release, policy, frame_of(release, promises=document.promises))
-    return audit_in_order(judge, [*document.parts(), part], released_records(release, policy))
+    return audit_in_order(Audit(judge), [*document.parts(), part], released_records(release, policy))
 
 
 def test_windows_that_were_not_counted_again_are_told_with_what_is_taken_on_trust() -> None:

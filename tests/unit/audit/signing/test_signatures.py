@@ -35,7 +35,7 @@ def _verdict(
     story: Story, lines: Lines, keys: PublicKeys | None = KEYS, order: Sequence[int] = (0, 1, 2)
 ) -> Verdict:
     flat = [decode_record(encode(record)) for window in order for record in story.records[window]]
-    return audit_in_order(story.policy, lines, flat, public_keys=keys)
+    return audit_in_order(Audit(story.policy, public_keys=keys), lines, flat)
 
 
 def _batches(verdict: Verdict, kind: Kind) -> list[str | None]:

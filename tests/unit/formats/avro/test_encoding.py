@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.avro.passing import write_values
 from stream_anon.formats.json.json_codec import JsonCodec
+from stream_anon.formats.writing.binary import write_values
 from stream_anon.formats.writing.odd_values import odd_cells
 from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.formats.writing.varints import zigzag

@@ -20,8 +20,8 @@ from stream_anon.errors import SettingsError
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.message_reader import MessageReader
-from stream_anon.formats.protobuf.passing import write_values
 from stream_anon.formats.protobuf.proto_files import message_of
+from stream_anon.formats.writing.binary import write_values
 from stream_anon.formats.writing.odd_values import odd_cells
 from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.attributes import Insensitive, ScalarType

@@ -11,13 +11,13 @@ from stream_anon.compiled import bare_kernel
 from stream_anon.formats.writing.varints import (
     MOST_VARINT,
     put_varint,
-    put_zigzag,
     read_varint,
     read_zigzag,
     varint,
     varint_at,
     varint_size,
     zigzag,
+    zigzagged,
 )
 from tests.support import protobuf_records
 
@@ -41,7 +41,7 @@ def _size(number: int) -> int:
 
 @bare_kernel
 def _put_zigzag(number: int, out: Any) -> int:
-    return put_zigzag(number, out, 0)
+    return put_varint(zigzagged(number), out, 0)
 
 
 @bare_kernel

@@ -17,7 +17,7 @@ import yaml
 from pycanon import anonymity
 from rich.console import Console
 
-from stream_anon.audit.table_rows import CellReader
+from stream_anon.audit.formats.table_rows import CellReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.cli.prove.audit import SHOWN, show
 from stream_anon.errors import InputError

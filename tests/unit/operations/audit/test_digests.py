@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from stream_anon.adapters.registry.access import RegistryAccess
-from stream_anon.audit.audit import audit_in_order
+from stream_anon.audit.audit import Audit, audit_in_order
 from stream_anon.audit.verdict import Kind
 from stream_anon.cli.prove.audit import show
 from stream_anon.errors import SettingsError
@@ -111,7 +111,7 @@ async def test_records_of_a_registry_have_the_digests_that_are_certified(form: s
         decoder = OutputDecoder(formats)
         await decoder.learn(records)
     parts = [*work.document.parts(), *(part for one in made for part in one.certificate)]
-    verdict = audit_in_order(asked, parts, map(decoder.decode, records))
+    verdict = audit_in_order(Audit(asked), parts, map(decoder.decode, records))
     assert verdict.clean
     assert verdict.counts.recounted == 2
 

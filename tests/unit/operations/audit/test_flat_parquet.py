@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stream_anon.audit.table_rows import TypedReader
+from stream_anon.audit.formats.table_rows import TypedReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.files.job import FileJob
 from stream_anon.formats.tables.arrow.releases import ReleaseTables

@@ -13,8 +13,7 @@ import pytest
 import yaml
 from pycanon import anonymity
 
-from stream_anon.audit.scope import AuditScope
-from stream_anon.audit.times import seconds_of
+from stream_anon.audit.scope import AuditScope, seconds_of
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import audit_settings

@@ -43,7 +43,7 @@ def _people(count: int, first: int = 0, persons: int | None = None) -> list[byte
 
 async def _settled(driver: Driver) -> list[WindowMeasured]:
     await driver.settle()
-    await asyncio.wait_for(driver.worker._parts.leakages._sampler.wait(), 20)
+    await asyncio.wait_for(driver.worker._parts.leakages.sampler.wait(), 20)
     return driver.told(WindowMeasured)
 
 
@@ -108,7 +108,7 @@ async def test_all_records_of_a_window_are_told_of_whatever_became_of_them(monke
     assert release.released == 6
     samples = LeakageSamples(policy, FakeClock(), lambda _: None, Random(0).randrange)
     samples.take(window, release)
-    await samples._sampler.wait()
+    await samples.sampler.wait()
     assert [len(columns) for columns in seen] == [n]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_anon.engine.part_losses import PartLosses
-from stream_anon.engine.window import SealedWindow
+from stream_anon.engine.sealed_window import SealedWindow
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.release import Release
 from stream_anon.service.closing.size_learning import PAUSE
@@ -35,9 +35,9 @@ def make_people(count: int, first: int = 0) -> list[bytes]:
 async def studied(driver: Driver) -> None:
     await driver.settle()
     parts = driver.worker._parts
-    await asyncio.wait_for(parts.rechecks._sampler.wait(), 60)
+    await asyncio.wait_for(parts.rechecks.sampler.wait(), 60)
     if parts.sizes is not None:
-        await asyncio.wait_for(parts.sizes._sampler.wait(), 60)
+        await asyncio.wait_for(parts.sizes.sampler.wait(), 60)
     await driver.settle()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from stream_anon.ports import LedgerEntry
 from stream_anon.service.events import PartitionStopped, TransactionBroken, WindowPublished
-from stream_anon.service.takeover.continuing import judge
+from stream_anon.service.takeover.resuming import judge
 from stream_anon.service.takeover.steps import Start, Stop
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker

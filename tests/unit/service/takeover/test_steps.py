@@ -6,8 +6,8 @@ import pytest
 
 from stream_anon.ports import LedgerEntry
 from stream_anon.service.events import PartitionStopped
-from stream_anon.service.takeover.continuing import judge
-from stream_anon.service.takeover.resuming import Start, Stop
+from stream_anon.service.takeover.resuming import judge
+from stream_anon.service.takeover.taken_over import Start, Stop
 from tests.support.driver import Driver, people
 from tests.support.memory import INPUT, MemoryBroker
 

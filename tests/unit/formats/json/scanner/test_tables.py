@@ -36,8 +36,8 @@ def tables_of(*labels: str) -> ScanTables:
 )
 def test_labels_that_are_alike_make_no_long_chains(labels: list[str]) -> None:
     tables = tables_of(*labels)
-    base, mask = tables.tables[tables.fields[0, TABLE]].tolist()
-    taken = int((tables.slots[base : base + mask + 1, 0] >= 0).sum())
+    base, mask = tables.labels.tables[tables.fields[0, TABLE]].tolist()
+    taken = int((tables.labels.slots[base : base + mask + 1, 0] >= 0).sum())
     assert taken == len(labels) <= (mask + 1) / 4
     assert tables.longest <= 16
 

@@ -1,4 +1,0 @@
-"""Where a record is."""
-
-Place = tuple[str, int]
-"""A topic and a partition."""
