@@ -25,7 +25,7 @@ from stream_anon.operations.attack.attack_report import AttackReport
 from stream_anon.operations.attack.attacked_records import attacked_records
 from stream_anon.operations.attack.attacking import AttackRequest, attack
 from stream_anon.operations.attack.halves import released_half
-from stream_anon.operations.audit.auditing import Wanted, audit_committed
+from stream_anon.operations.audit.auditing import WantedAudit, audit_committed
 from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.reporting import threshold_of
 from stream_anon.operations.samples import RecordSample
@@ -229,7 +229,7 @@ class _Session:
 
     async def _judge(self, seconds: float) -> DemoOutcome:
         evidence = Evidence(self._policy, threshold_of(self._settings, self._policy))
-        verdict = await audit_committed(self._kafka, self._policy, Wanted(observer=evidence.add))
+        verdict = await audit_committed(self._kafka, self._policy, WantedAudit(observer=evidence.add))
         output = await read_topic(self._connection, self._kafka.output)
         shown = await asyncio.to_thread(self._pairs, output)
         self._phase = Phase.ATTACKING

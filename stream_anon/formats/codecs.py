@@ -11,7 +11,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.formats.envelopes.wrapping import Wrapping
 from stream_anon.formats.guarding import GuardedCodec
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.formats.registered_formats import REGISTERED, Wanted
+from stream_anon.formats.registered_formats import REGISTERED, WantedFields
 from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.asking import SchemaRegistry
 from stream_anon.formats.registry.framed_texts import FramedTexts
@@ -182,7 +182,9 @@ def _framed_texts(
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
     sensitive = tuple(wrapping.placed(one.path) for one in policy.attributes if isinstance(one, Sensitive))
     paths, ignored = (*attributes, *wrapping.beside), wrapping.ignored_schemas
-    form = REGISTERED[formats.input].body(Wanted(paths, sensitive, max_record_bytes, registry.framing, ignored))
+    form = REGISTERED[formats.input].body(
+        WantedFields(paths, sensitive, max_record_bytes, registry.framing, ignored)
+    )
     schemas = Schemas(registry, form, attributes, noticed, unheard)
     return FramedTexts(schemas, registry.framing, form, max_record_bytes)
 

@@ -31,7 +31,7 @@ _NOTHING = '{"type": "record", "name": "nothing", "fields": []}'
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFields:
     """What is read of the bodies of a topic.
 
     Parameters
@@ -79,14 +79,14 @@ class RegisteredFormat:
     """
 
     kind: str
-    body: Callable[[Wanted], BodyFormat]
+    body: Callable[[WantedFields], BodyFormat]
     encoder: Callable[[Policy, Codec], BodyEncoder]
     typed: bool
     messages: bool = False
     taken_wrongly: Callable[[str, RegisteredSchema], str | None] | None = None
 
 
-def _json_bodies(wanted: Wanted) -> BodyFormat:
+def _json_bodies(wanted: WantedFields) -> BodyFormat:
     return BodyFormat(
         "JSON",
         lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, wanted.paths))),
@@ -94,7 +94,7 @@ def _json_bodies(wanted: Wanted) -> BodyFormat:
     )
 
 
-def _avro_bodies(wanted: Wanted) -> BodyFormat:
+def _avro_bodies(wanted: WantedFields) -> BodyFormat:
     def parse(schema: RegisteredSchema) -> ParsedSchema:
         reader = AvroReader(schema.text, wanted.paths, wanted.most, dict(schema.references))
         fields = avro_fields(schema.text, schema.references, wanted.paths)
@@ -103,7 +103,7 @@ def _avro_bodies(wanted: Wanted) -> BodyFormat:
     return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), wanted.most).warm_up())
 
 
-def _protobuf_bodies(wanted: Wanted) -> BodyFormat:
+def _protobuf_bodies(wanted: WantedFields) -> BodyFormat:
     require("kafka.format", *_PROTOBUF)
     from stream_anon.formats.protobuf.message_reader import MessageReader
     from stream_anon.formats.protobuf.proto_files import Messages, message_of

@@ -28,7 +28,7 @@ from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
-from stream_anon.operations.audit.auditing import Wanted
+from stream_anon.operations.audit.auditing import WantedAudit
 from stream_anon.operations.leakage.leakage_page import leakage_page
 from stream_anon.operations.leakage.leakage_study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.presence_shares import PresenceLeakage, PresenceShares
@@ -279,7 +279,7 @@ def full_report(folder: Path) -> dict[str, Any]:
     files = Files(folder, settings, records)
     (folder / "s.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
     subject = ReportSubject(files.policy_path, files.output, files.certificates, str(folder / "s.jsonl"))
-    told = document_of(report(subject, Wanted(), SystemClock()))
+    told = document_of(report(subject, WantedAudit(), SystemClock()))
     told["subject"] = DOTTED
     told["risks"] |= {"sample": DOTTED, "sample_people": MANY, "sample_left_out": MANY, "holds": False}
     told["holds"] = told["audit"]["clean"] = False

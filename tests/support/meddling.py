@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from stream_anon.audit.verdict import Kind
-from stream_anon.operations.audit.auditing import Wanted, audit_files
+from stream_anon.operations.audit.auditing import WantedAudit, audit_files
 from tests.support.signing import key_of, public_of
 
 ONE, OTHER, STRANGER = key_of(1), key_of(2), key_of(3)
@@ -61,7 +61,7 @@ def check_each_meddling_is_named(policy: Path, records: Path, certificates: Path
     """
     public, changed = folder / "public.pem", folder / "meddled.jsonl"
     public.write_bytes(ONE.public + OTHER.public)
-    wanted = Wanted(public_keys=[public])
+    wanted = WantedAudit(public_keys=[public])
     whole = audit_files(policy, records, certificates, wanted).verdict
     assert whole.violations == ()
     assert whole.counts.signed == whole.counts.windows > 0

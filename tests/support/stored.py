@@ -13,7 +13,7 @@ from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob
 from stream_anon.hosts.release_folder import StoredRelease
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.audit.auditing import Wanted, audit_files
+from stream_anon.operations.audit.auditing import WantedAudit, audit_files
 
 
 def audited(policy: Path, release: StoredRelease) -> bool:
@@ -23,7 +23,9 @@ def audited(policy: Path, release: StoredRelease) -> bool:
 
 def signers_of(policy: Path, release: StoredRelease, *public_keys: Path) -> list[str]:
     """Return the keys by which a release is signed, in an audit that finds nothing."""
-    verdict = audit_files(policy, release.records, release.certificates, Wanted(public_keys=public_keys)).verdict
+    verdict = audit_files(
+        policy, release.records, release.certificates, WantedAudit(public_keys=public_keys)
+    ).verdict
     assert verdict.violations == ()
     assert verdict.counts.signed == verdict.counts.windows > 0
     return [signer.key for signer in verdict.signers]

@@ -12,7 +12,7 @@ import pytest
 from stream_anon import Anonymizer, Policy, anonymize_frame
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.hosts.release_folder import ReleaseFolder
-from stream_anon.operations.audit.auditing import Wanted, audit_files
+from stream_anon.operations.audit.auditing import WantedAudit, audit_files
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
 from tests.support.signing import key_of, secret_of
@@ -222,7 +222,7 @@ def test_the_proof_of_releases_is_a_file_that_the_audit_reads_and_a_key_signs_it
         (tmp_path / "c.jsonl").write_bytes(b"".join(line + b"\n" for line in proof))
         rows = [json.dumps(record) for release in releases for record in release.records]
         (tmp_path / "out.jsonl").write_text("\n".join(rows) + "\n")
-        wanted = Wanted(public_keys=public_keys)
+        wanted = WantedAudit(public_keys=public_keys)
         verdict = audit_files(path, tmp_path / "out.jsonl", tmp_path / "c.jsonl", wanted).verdict
         assert verdict.clean
         assert verdict.counts.signed == (3 if public_keys else 0)

@@ -21,7 +21,7 @@ from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.audit_report import as_json as as_object
 from stream_anon.operations.audit.audit_report import asked_of, figures_of, iso
-from stream_anon.operations.audit.auditing import AuditReport, Wanted
+from stream_anon.operations.audit.auditing import AuditReport, WantedAudit
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 
 SHOWN = 50  # violations printed one by one
@@ -30,7 +30,7 @@ SHOWN = 50  # violations printed one by one
 def audit(
     config: Path,
     files: tuple[Path, Path] | None,
-    wanted: Wanted,
+    wanted: WantedAudit,
     scope: tuple[str | None, str | None],
     *,
     as_json: bool,

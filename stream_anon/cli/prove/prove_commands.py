@@ -78,7 +78,7 @@ def audit_release(
     individuals than that.
     """
     from stream_anon.cli.prove.audit import audit
-    from stream_anon.operations.audit.auditing import Wanted
+    from stream_anon.operations.audit.auditing import WantedAudit
 
     files = None if output is None or certificates is None else (output, certificates)
     if config is None or (files is None and output is not certificates):
@@ -86,7 +86,7 @@ def audit_release(
         raise SettingsError("audit", f"give {missing} as well; files need --config, --output and --certificates")
     former, keys, public_keys = frozenset(former_input or ()), tuple(digest_key or ()), tuple(public_key or ())
     overrides = overridden(k, max_records, engine, seed)
-    wanted = Wanted(former=former, overrides=overrides, keys=keys, public_keys=public_keys)
+    wanted = WantedAudit(former=former, overrides=overrides, keys=keys, public_keys=public_keys)
     raise typer.Exit(audit(config, files, wanted, (since, batch), as_json=as_json, metrics=metrics))
 
 

@@ -17,7 +17,7 @@ from stream_anon.audit.scope import AuditScope
 from stream_anon.cli.printing import print_figures, print_remarks
 from stream_anon.cli.progress_bars import counting_read
 from stream_anon.errors import CertificateError, SettingsError
-from stream_anon.operations.audit.auditing import Wanted, moment_of
+from stream_anon.operations.audit.auditing import WantedAudit, moment_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.report.figures.risks import AttackerRisk, in_words, risk_in_percent
 from stream_anon.operations.report.report_document import document_of
@@ -66,7 +66,7 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
         require_pdf()
     key = signing_key_in(options.sign_key)
     with counting_read() as progress:
-        wanted = Wanted(
+        wanted = WantedAudit(
             AuditScope(since, until=until),
             frozenset(options.former),
             keys=options.keys,

@@ -49,7 +49,7 @@ _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedAudit:
     """What is to be audited.
 
     Parameters
@@ -116,7 +116,7 @@ class AuditReport:
     settings: Path
     policy: Policy
     promises: str
-    wanted: Wanted
+    wanted: WantedAudit
     begun: float
     ended: float
     absent_key: Path | None = None
@@ -141,7 +141,7 @@ def audit_files(
     config: Path | AuditSettings,
     output: Path,
     certificates: Path,
-    wanted: Wanted | None = None,
+    wanted: WantedAudit | None = None,
     clock: Clock | None = None,
 ) -> AuditReport:
     """Audit released records in a CSV, JSON Lines or Parquet file, one window in memory at a time.
@@ -160,7 +160,7 @@ def audit_files(
     InputError
         If a file cannot be read, or holds no certificate of the batch that is wanted.
     """
-    wanted, clock = wanted or Wanted(), clock or SystemClock()
+    wanted, clock = wanted or WantedAudit(), clock or SystemClock()
     begun = clock.wall()
     given = _read_settings(config, wanted)
     policy = as_written(given.policy, released_format(output))
@@ -180,7 +180,7 @@ def audit_files(
     return _report(verdict, str(output), replace(given, policy=policy), wanted, (begun, clock.wall()))
 
 
-def audit_topic(config: Path | AuditSettings, wanted: Wanted, clock: Clock) -> AuditReport:
+def audit_topic(config: Path | AuditSettings, wanted: WantedAudit, clock: Clock) -> AuditReport:
     """Audit the output topic of a settings file, or of what was read of it, with its certificates to their ends.
 
     Where the service still writes, it reads on until all that was begun is there.
@@ -200,13 +200,13 @@ def audit_topic(config: Path | AuditSettings, wanted: Wanted, clock: Clock) -> A
     return _report(verdict, kafka.output, given, wanted, (begun, clock.wall()))
 
 
-def _read_settings(config: Path | AuditSettings, wanted: Wanted) -> AuditSettings:
+def _read_settings(config: Path | AuditSettings, wanted: WantedAudit) -> AuditSettings:
     return config if isinstance(config, AuditSettings) else AuditSettings.load(config, wanted.overrides)
 
 
-async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted | None = None) -> Verdict:
+async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: WantedAudit | None = None) -> Verdict:
     """Return the verdict on what readers of committed records see of an output topic; see `audit_topic`."""
-    wanted = wanted or Wanted()
+    wanted = wanted or WantedAudit()
     reads, keys, signers = wanted.reads(kafka), wanted.digest_keys(), wanted.signers()
     with TemporaryLines() as spill:
         digests = DigestMeans(keys, KeptLines(spill))
@@ -237,7 +237,7 @@ class _TopicStarts:
         return max(times, default=-inf)
 
 
-async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
+async def _read(audit: Audit, kafka: KafkaSettings, wanted: WantedAudit) -> Verdict:
     """Return the verdict of an audit on the topics."""
     topics = (kafka.output, kafka.certificates)
     starts = _TopicStarts()
@@ -274,7 +274,7 @@ async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
 
 
 def _report(
-    verdict: Verdict, subject: str, given: AuditSettings, wanted: Wanted, times: tuple[float, float]
+    verdict: Verdict, subject: str, given: AuditSettings, wanted: WantedAudit, times: tuple[float, float]
 ) -> AuditReport:
     if wanted.stretch.batch is not None and not verdict.counts.windows and verdict.clean:
         raise InputError(f"{subject}: no certificate is of the batch that --batch names")
@@ -282,7 +282,7 @@ def _report(
     return AuditReport(verdict, subject, given.path, given.policy, promises, wanted, *times, given.absent_key)
 
 
-def _counted(items: Iterable[_Item], wanted: Wanted) -> Iterator[_Item]:
+def _counted(items: Iterable[_Item], wanted: WantedAudit) -> Iterator[_Item]:
     """Yield all items, and tell the progress."""
     for number, item in enumerate(items, start=1):
         if not number % _TOLD_EVERY:

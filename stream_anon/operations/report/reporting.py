@@ -13,7 +13,7 @@ from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import auditing
 from stream_anon.operations.audit.audit_settings import AuditSettings
-from stream_anon.operations.audit.auditing import Wanted
+from stream_anon.operations.audit.auditing import WantedAudit
 from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.figures.release_spread import read_releases
 from stream_anon.operations.report.figures.risks import ClassSizes
@@ -59,7 +59,7 @@ class ReportSubject:
     max_risk: float | None = None
 
 
-def report(subject: ReportSubject, wanted: Wanted, clock: Clock) -> Findings:
+def report(subject: ReportSubject, wanted: WantedAudit, clock: Clock) -> Findings:
     """Return what was found in the period that `wanted` names.
 
     Raises

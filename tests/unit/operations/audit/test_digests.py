@@ -21,7 +21,7 @@ from stream_anon.files.job import FileJob
 from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.judging.refusing import Judging, When
 from stream_anon.operations.audit.audit_report import as_json
-from stream_anon.operations.audit.auditing import Wanted, audit_files
+from stream_anon.operations.audit.auditing import WantedAudit, audit_files
 from stream_anon.operations.audit.output_records import OutputDecoder
 from stream_anon.settings.policy_file import load_policy
 from tests.support.registry.memory_registry import MemoryRegistry
@@ -140,11 +140,11 @@ def test_who_has_no_key_compares_no_keyed_digest(policy: Path) -> None:
     # The key may be given by itself.
     key = policy.parent / "copy of the secret"
     key.write_text(SECRET)
-    report = audit_files(policy, output, certificates, Wanted(keys=[key]))
+    report = audit_files(policy, output, certificates, WantedAudit(keys=[key]))
     assert report.verdict.kinds == {Kind.WRONG_DIGEST: 1}
     assert report.verdict.uncompared == {}
     with pytest.raises(SettingsError, match="no such key"):
-        audit_files(policy, output, certificates, Wanted(keys=[policy.parent / "no such key"]))
+        audit_files(policy, output, certificates, WantedAudit(keys=[policy.parent / "no such key"]))
 
 
 @pytest.mark.parametrize("secret", [None, "too short", "x" * (64 * 1024 + 1)])

@@ -17,7 +17,7 @@ from stream_anon.audit.scope import AuditScope, seconds_of
 from stream_anon.errors import InputError, SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit import audit_settings
-from stream_anon.operations.audit.auditing import Wanted
+from stream_anon.operations.audit.auditing import WantedAudit
 from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_page import statement
 from stream_anon.operations.report.reporting import ReportSubject, report
@@ -42,9 +42,9 @@ def files(made: Files, tmp_path: Path) -> Files:
     return made.copied(tmp_path)
 
 
-def _told(files: Files, wanted: Wanted | None = None, **more: Any) -> dict[str, Any]:
+def _told(files: Files, wanted: WantedAudit | None = None, **more: Any) -> dict[str, Any]:
     subject = ReportSubject(files.policy_path, files.output, files.certificates, **more)
-    return document_of(report(subject, wanted or Wanted(), FakeClock()))
+    return document_of(report(subject, wanted or WantedAudit(), FakeClock()))
 
 
 def _parts(files: Files) -> list[dict[str, Any]]:
@@ -118,8 +118,8 @@ def test_only_windows_of_the_period_are_counted(files: Files) -> None:
         files.parts[number] = json.dumps(later, separators=(",", ":"), ensure_ascii=False).encode()
     files.write()
     midnight = seconds_of("2024-05-02T00:00:00Z")
-    before = _told(files, Wanted(AuditScope(until=midnight)))
-    after = _told(files, Wanted(AuditScope(since=midnight)))
+    before = _told(files, WantedAudit(AuditScope(until=midnight)))
+    after = _told(files, WantedAudit(AuditScope(since=midnight)))
     assert before["records"]["windows"] == 1
     assert before["records"]["released"] == first["released"]
     assert before["period"] == {
@@ -196,7 +196,9 @@ def test_counterfeits_are_no_people_in_a_report(tmp_path: Path) -> None:
     made = {key: shown.total() for key, shown in done.counterfeits(people).items()}
     classes = Counter(json.dumps([one["age"], one["city"]]) for one in done.released)
     sizes = [records - made.get(key, 0) for key, records in classes.items()]
-    told = document_of(report(ReportSubject(done.policy, done.output, done.certificates), Wanted(), FakeClock()))
+    told = document_of(
+        report(ReportSubject(done.policy, done.output, done.certificates), WantedAudit(), FakeClock())
+    )
     assert told["records"]["counterfeits"] == sum(made.values()) > 20
     found = {key: told["classes"][key] for key in ("classes", "people", "smallest", "largest")}
     assert found == {"classes": len(sizes), "people": sum(sizes), "smallest": min(sizes), "largest": max(sizes)}

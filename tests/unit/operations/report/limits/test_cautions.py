@@ -16,7 +16,7 @@ from stream_anon.audit.scope import AuditScope, Removed, seconds_of
 from stream_anon.audit.verdict import Life
 from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.output.statement import Statement
-from stream_anon.operations.audit.auditing import Wanted
+from stream_anon.operations.audit.auditing import WantedAudit
 from stream_anon.operations.report.figures.release_spread import ReleasesFound, ReleasesInPeriod
 from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_findings import Findings
@@ -37,9 +37,9 @@ def files(made: Files, tmp_path: Path) -> Files:
     return made.copied(tmp_path)
 
 
-def _found(files: Files, wanted: Wanted | None = None, **more: Any) -> Findings:
+def _found(files: Files, wanted: WantedAudit | None = None, **more: Any) -> Findings:
     subject = ReportSubject(files.policy_path, files.output, files.certificates, **more)
-    return report(subject, wanted or Wanted(), FakeClock())
+    return report(subject, wanted or WantedAudit(), FakeClock())
 
 
 def _audited(found: Findings, **changes: Any) -> list[str]:
@@ -54,7 +54,7 @@ def test_a_whole_report_has_none(files: Files) -> None:
 
 
 def test_a_period_without_a_window_is_no_evidence(files: Files) -> None:
-    found = _found(files, Wanted(AuditScope(until=0.0)))
+    found = _found(files, WantedAudit(AuditScope(until=0.0)))
     assert found.cautions == [
         "No window closed in this period: nothing is shown, and there is nothing to sign for."
     ]
@@ -62,7 +62,7 @@ def test_a_period_without_a_window_is_no_evidence(files: Files) -> None:
 
 def test_a_period_that_is_not_over_is_told(files: Files) -> None:
     late = seconds_of("2300-01-01T00:00:00Z")
-    [told] = _found(files, Wanted(AuditScope(until=late))).cautions
+    [told] = _found(files, WantedAudit(AuditScope(until=late))).cautions
     assert told.startswith("The period was not over")
 
 
