@@ -26,7 +26,7 @@ from stream_anon.ports import LedgerEntry, Place
 from stream_anon.service.takeover.continuing import judge
 from stream_anon.service.takeover.steps import Stop
 from stream_anon.settings.kafka import KafkaSettings
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
 SECTION = {"bootstrap_servers": "nowhere:9", "group": "g", "input": INPUT, "output": "out", "ledger": "ledger"}
@@ -334,10 +334,7 @@ async def test_a_topic_that_was_created_again_since_it_was_shown_is_refused() ->
 
 async def test_all_records_of_a_recreated_topic_are_released_once_after_the_command() -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(40))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker, 40)
     broker.recreate()
     broker.send(people(60, 100))
     assert broker.offsets[INPUT, 0] == 40, "the offset of the topic that is gone"

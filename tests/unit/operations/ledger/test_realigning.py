@@ -21,7 +21,7 @@ from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
 from stream_anon.operations.ledger.realigning import Fate, RealignmentPlan, Route, plan, realign
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.settings.kafka import KafkaSettings
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
 
 SAME_NAMES = MirrorOptions("syncs")
@@ -168,10 +168,7 @@ async def test_a_broken_transaction_changes_neither_entries_nor_offsets(verb: st
 
 async def test_no_record_is_released_in_both_clusters() -> None:
     there = MemoryBroker()
-    async with Driver(there) as driver:
-        driver.send(people(40))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(there, 40)
     released = there.ledger[INPUT, 0]
     assert released == 40
     # The mirror began at the fifth record, and was ahead of the service; the offsets of the group came along, too.
