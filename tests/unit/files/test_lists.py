@@ -38,8 +38,8 @@ from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize import run
 from tests.unit.operations.audit.test_auditing import Files
 
 ILLNESSES = ["flu", "gout", 'a "rare" one', "ague, too", "croup"]
@@ -222,9 +222,7 @@ def test_columns_of_lists_come_out_of_frames_as_lists(tmp_path: Path, kind: str)
 
 @pytest.mark.parametrize("source", ["jsonl", "parquet", "csv"])
 @pytest.mark.parametrize("target", ["jsonl", "parquet", "csv"])
-def test_files_of_each_format_hold_lists_and_pass_the_audit(
-    source: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_each_format_hold_lists_and_pass_the_audit(source: str, target: str, tmp_path: Path) -> None:
     policy, given = write_document(tmp_path, document()), tmp_path / f"in.{source}"
     if source == "jsonl":
         write_json_lines(given, RECORDS)
@@ -234,7 +232,7 @@ def test_files_of_each_format_hold_lists_and_pass_the_audit(
         cells = [{name: _cell(value) for name, value in row.items()} for row in _table().to_pylist()]
         pd.DataFrame(cells).to_csv(given, index=False)
     out, proof = tmp_path / f"out.{target}", tmp_path / "proof.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, given, out, "--certificates", proof) == 0
+    assert run("anonymize", "-c", policy, given, out, "--certificates", proof) == 0
     if target != "parquet":
         assert audit_files(policy, out, proof).verdict.clean
     if target == "csv":
