@@ -91,11 +91,12 @@ class Log:
         self.closed = True
 
 
-def follow(log: Log) -> KafkaLedger:
-    ledger = KafkaLedger(Connection("127.0.0.1:9", "g"), TOPIC)
+def follow(log: Log, everything: Log | None = None, **options: Any) -> KafkaLedger:
+    """Return a ledger that reads a log, and whose tail reads everything."""
+    ledger = KafkaLedger(Connection("127.0.0.1:9", "g", **options), TOPIC)
     consumer: Any = log
     tail = Tail(ledger._connection)
-    tail._consumer = consumer
+    tail._consumer = everything or consumer  # type: ignore[assignment]
     ledger._consumer, ledger._tail = consumer, tail
     ledger._follower = asyncio.create_task(ledger._follow(consumer, tail))
     return ledger
@@ -229,13 +230,10 @@ class Reader(Log):
 
 @asynccontextmanager
 async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
-    ledger = KafkaLedger(Connection("127.0.0.1:9", "g", transaction_timeout=3.0), TOPIC)
-    consumer: Any = Reader(partition, committed=True)
-    tail = Tail(ledger._connection)
-    tail._consumer = Reader(partition, committed=False)  # type: ignore[assignment]
-    ledger._consumer, ledger._tail = consumer, tail
-    ledger._follower = asyncio.create_task(ledger._follow(consumer, tail))
-    tail.follow({TopicPartition(TOPIC, 0): 0})
+    readers = (Reader(partition, committed=committed) for committed in (True, False))
+    ledger = follow(*readers, transaction_timeout=3.0)
+    assert ledger._tail is not None
+    ledger._tail.follow({TopicPartition(TOPIC, 0): 0})
     try:
         yield ledger
     finally:
@@ -245,16 +243,31 @@ async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
 STARTS = {("people", 1): 100}
 
 
-async def test_window_whose_entries_come_second_is_overtaken_by_the_first() -> None:
+async def undecided(ledger: KafkaLedger, ours: int) -> asyncio.Task[None]:
+    """Return what waits for whether a window may be committed, whose entry is the one at an offset."""
+    waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+    await asyncio.sleep(0.05)
+    assert not waiting.done(), "not decided yet"
+    return waiting
+
+
+@pytest.mark.parametrize(
+    ("partitioned", "revision", "told"),
+    [
+        (1, 0, "people-1 from offset 100"),
+        (0, 1, "entries of revision 1 of the policy, and this worker has revision 0"),
+    ],
+    ids=["on its own partition", "of a higher revision, on another one"],
+)
+async def test_a_window_waits_for_the_entries_of_another_group_before_it_and_is_overtaken_by_them(
+    partitioned: int, revision: int, told: str
+) -> None:
     partition = Partition()
     async with contest(partition) as ledger:
-        partition.add(1, 150)  # another group's, its transaction is open
-        ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done(), "not decided yet"
+        partition.add(partitioned, 150, revision)  # its transaction is open
+        waiting = await undecided(ledger, partition.add(1, 140))
         partition.settled = 1  # it was committed
-        with pytest.raises(Overtaken, match="people-1 from offset 100"):
+        with pytest.raises(Overtaken, match=told):
             await waiting
 
 
@@ -262,41 +275,20 @@ async def test_window_whose_rival_was_aborted_is_committed() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         partition.add(1, 150)
-        ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.02)
+        waiting = await undecided(ledger, partition.add(1, 140))
         partition.records[0] = (partition.records[0][0], None)
         partition.settled = 1
         await waiting
 
 
-async def test_window_that_came_first_does_not_wait_for_one_that_came_second() -> None:
+@pytest.mark.parametrize("entries", [[(1, 140), (1, 150)], [(0, 150), (1, 140)]], ids=["second", "elsewhere"])
+async def test_entries_that_came_second_or_are_of_other_partitions_hold_up_no_window(
+    entries: list[tuple[int, int]],
+) -> None:
     partition = Partition()
     async with contest(partition) as ledger:
-        ours = partition.add(1, 140)
-        partition.add(1, 150)
+        ours = [partition.add(*entry) for entry in entries][entries.index((1, 140))]
         await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
-
-
-async def test_entries_of_other_partitions_hold_up_no_window() -> None:
-    partition = Partition()
-    async with contest(partition) as ledger:
-        partition.add(0, 150)
-        ours = partition.add(1, 140)
-        await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
-
-
-async def test_a_window_waits_for_a_higher_revision_on_any_partition_and_is_overtaken_by_it() -> None:
-    partition = Partition()
-    async with contest(partition) as ledger:
-        partition.add(0, 150, revision=1)  # of another partition than ours, its transaction is open
-        ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done(), "not decided yet"
-        partition.settled = 1  # it was committed
-        with pytest.raises(Overtaken, match="entries of revision 1 of the policy, and this worker has revision 0"):
-            await waiting
 
 
 async def test_the_first_window_of_a_higher_revision_waits_for_the_lower_ones_before_it() -> None:
@@ -304,10 +296,7 @@ async def test_the_first_window_of_a_higher_revision_waits_for_the_lower_ones_be
     async with contest(partition) as ledger:
         ledger._revision = 2
         partition.add(0, 150, revision=1)
-        ours = partition.add(1, 140, revision=2)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done(), "not decided yet"
+        waiting = await undecided(ledger, partition.add(1, 140, revision=2))
         partition.settled = 1
         await waiting
 
@@ -408,9 +397,7 @@ async def test_follower_that_has_ended_is_replaced_and_windows_get_out_again(
         # And the new ones fence as the old ones did.
         rival = partition.add(1, 150)
         ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done()
+        waiting = await undecided(ledger, ours)
         partition.settled = rival + 1
         with pytest.raises(Overtaken):
             await waiting
