@@ -54,6 +54,7 @@ from stream_anon.settings.policy_file import load_policy
 from stream_anon.version import SOFTWARE
 from tests.support.classes import made_up_classes
 from tests.support.policies import people, write_document, write_json_lines
+from tests.support.told_events import PUBLISHED
 from tests.unit.operations.audit.test_auditing import Files
 
 CLASSES = 24  # fewer than are drawn, or the page would be long and slow to measure, and no wider
@@ -173,7 +174,8 @@ def _window(batch: str) -> e.WindowPublished:
         ["2026-11-24T23:59:59Z" for _ in range(count)],
     )
     reasons = list(Reason)
-    return e.WindowPublished(
+    return replace(
+        PUBLISHED,
         batch=batch,
         ranges=((TOPIC, 0, 5, MANY),),
         records_in=MANY,
@@ -187,12 +189,6 @@ def _window(batch: str) -> e.WindowPublished:
         gate_violations=3,
         arrivals=((1000.0, 640),),
         broker_times=np.empty(0),
-        opened_at=1000.0,
-        closed_at=1029.0,
-        at=1030.0,
-        wall=1_700_000_030.0,
-        durations=e.Durations(0.02, 0.01, 0.04, 0.03),
-        outcome=e.Outcome.COMMITTED,
         faults={(reason.label, i % 6): MOST_RECORDS for i, reason in enumerate(reasons) if not reason.is_ignored},
         ignored={reason.label: MOST_RECORDS for reason in reasons if reason.is_ignored},
         lost=((TOPIC, 1, 0, MANY),),
