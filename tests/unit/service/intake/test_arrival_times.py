@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
 
 import numpy as np
 
 from stream_anon.microdata.release import InputRange
 from stream_anon.ports import Chunk
 from stream_anon.service.intake.arrival_times import BrokerTimes
+from tests.support.traced import traced
 
 
 def chunk(source: int, offsets: list[int]) -> Chunk:
@@ -49,13 +49,10 @@ def test_times_of_a_held_window_do_not_grow_without_bound() -> None:
 
 def test_times_of_records_that_trickle_in_cost_few_bytes_each() -> None:
     times, count = BrokerTimes(), 20_000
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         for offset in range(count):
             times.add(chunk(0, [offset]))
         gc.collect()  # or the tuples that the interpreter keeps for reuse are counted too
-        held = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
+        held = memory()[0]
     assert held < 20 * count + 20_000
     assert len(times.take([InputRange(0, 0, count)])) == count
