@@ -52,10 +52,10 @@ from stream_anon.service.wiring.metrics.partitions import STOPS
 from stream_anon.settings.model import EngineSettings
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.version import SOFTWARE
+from tests.support.audited_files import Files
 from tests.support.classes import made_up_classes
 from tests.support.policies import people, write_document, write_json_lines
 from tests.support.told_events import PUBLISHED
-from tests.unit.operations.audit.test_auditing import Files
 
 CLASSES = 24  # fewer than are drawn, or the page would be long and slow to measure, and no wider
 MANY = 987_654_321_098

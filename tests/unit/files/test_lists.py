@@ -38,9 +38,9 @@ from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import Files
 from tests.support.commands import run
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.operations.audit.test_auditing import Files
 
 ILLNESSES = ["flu", "gout", 'a "rare" one', "ague, too", "croup"]
 

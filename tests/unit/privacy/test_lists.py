@@ -23,10 +23,10 @@ from stream_anon.operations.negotiate.negotiating import counted_policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.gate import recount
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import Files
 from tests.support.commands import run
 from tests.support.effort import examples
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.operations.audit.test_auditing import Files
 
 Held = tuple[int, frozenset[int]]  # a person, and the items of one record
 

@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stream_anon.audit.verdict import Kind
+from tests.support.audited_files import SETTINGS, visits
 from tests.support.commands import FileRun, audited, run
 from tests.support.data import ROOT, shared_data
 from tests.support.policies import people, write_document, write_policy
-from tests.unit.operations.audit.test_auditing import SETTINGS, _visits
 
 
 def _policy_of(folder: Path, attributes: dict[str, Any]) -> Path:
@@ -28,7 +28,7 @@ def test_what_anonymize_writes_passes_the_audit_until_it_is_changed(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    files = FileRun(write_document(tmp_path, SETTINGS), _visits(700))
+    files = FileRun(write_document(tmp_path, SETTINGS), visits(700))
     files.output = tmp_path / f"out{suffix}"
     assert files.anonymize() == 0
     capsys.readouterr()

@@ -16,21 +16,16 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
 from stream_anon.operations.audit.audit_report import as_json, name_of
 from stream_anon.operations.audit.auditing import audit_files, moment_of
+from tests.support.audited_files import SETTINGS, Files, visits
 from tests.support.commands import run
 from tests.support.data import ROOT
-from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 NOW = 1_715_587_200.0  # 2024-05-13T08:00:00Z
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(400))
-
-
-@pytest.fixture
-def files(made: Files, tmp_path: Path) -> Files:
-    return made.copied(tmp_path)
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, visits(400))
 
 
 def _schema() -> Draft202012Validator:
