@@ -35,7 +35,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
-from tests.support.policies import write_document, write_policy
+from tests.support.policies import refusals, write_document, write_policy
 
 EVERYTHING = """\
 privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
@@ -158,13 +158,6 @@ def _changed(**attributes: Any) -> str:
 QI = {"role": "quasi-identifier"}
 
 
-def _cases(table: str) -> list[tuple[str, ...]]:
-    """Return what each line of a table writes, the key that is refused, and words of the message."""
-    return [
-        (written, *told.split(": ", 1)) for written, told in (line.split(" -> ") for line in table.splitlines())
-    ]
-
-
 # Attributes without a role are quasi-identifiers; a key that begins with a dot is one of the attribute.
 WRONG_ATTRIBUTES = """\
 age: {} -> attributes.age: exactly one of hierarchy
@@ -216,7 +209,7 @@ b: {prefix: {length: 3, shorter: true, pad: zeros}} -> .prefix.pad: values of on
 """
 
 
-@pytest.mark.parametrize(("written", "key", "allowed"), _cases(WRONG_ATTRIBUTES))
+@pytest.mark.parametrize(("written", "key", "allowed"), refusals(WRONG_ATTRIBUTES))
 def test_a_wrong_attribute_is_refused_with_its_key_and_what_is_allowed(
     tmp_path: Path, written: str, key: str, allowed: str
 ) -> None:
@@ -470,7 +463,7 @@ def test_shields_arrive_in_the_policy_and_name_quasi_identifiers_once(tmp_path: 
     assert shielded("[]").digest == _load(tmp_path).digest
     assert promises_of(shielded("[]")) == promises_of(_load(tmp_path))
     assert "shields" not in PolicyDocument.of(_load(tmp_path)).text
-    for text, key, message in _cases(WRONG_SHIELDS):
+    for text, key, message in refusals(WRONG_SHIELDS):
         with pytest.raises(SettingsError, match=re.escape(message)) as raised:
             shielded(f"[{text}]")
         assert raised.value.key == key
