@@ -102,6 +102,15 @@ def follow(log: Log, everything: Log | None = None, **options: Any) -> KafkaLedg
     return ledger
 
 
+@asynccontextmanager
+async def following(*logs: Log, **options: Any) -> AsyncIterator[KafkaLedger]:
+    ledger = follow(*logs, **options)
+    try:
+        yield ledger
+    finally:
+        await ledger.discard()
+
+
 async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
     """Return the next offset of each partition."""
     return {place: entry.next for place, entry in (await ledger.caught_up()).items()}
@@ -131,8 +140,7 @@ async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
 async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value: bytes) -> None:
     good = (b'["people",0]', b'{"schema":2,"next":5}')
     log = Log([good, (key, value), good])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         for _ in range(2):
             with pytest.raises(TopicError, match=r"^out\.ledger-0, offset 1: is not a ledger entry"):
                 await ledger.caught_up()
@@ -140,8 +148,6 @@ async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value
         log.records.append((KEY, b'{"schema":2,"next":9}') if key == KEY else (key, None))
         expected = {("people", 0): 5, ("people", 1): 9} if key == KEY else {("people", 0): 5}
         assert await nexts(ledger) == expected
-    finally:
-        await ledger.discard()
 
 
 @pytest.mark.parametrize("entry", [LedgerEntry(5), LedgerEntry(0, "b", "0a5d", 3)])
@@ -152,29 +158,23 @@ def test_an_entry_is_read_as_it_was_written(entry: LedgerEntry) -> None:
 
 async def test_entry_that_was_taken_away_holds_its_window_no_more() -> None:
     log = Log([(b'["people",0]', b'{"schema":2,"next":5}'), (KEY, b'{"schema":2,"next":7,"batch":"b"}')])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         assert await nexts(ledger) == {("people", 0): 5, ("people", 1): 7}
         assert [ledger.holds(batch) for batch in ("b", "a")] == [True, False]
         log.records.append((KEY, None))
         assert await nexts(ledger) == {("people", 0): 5}
         assert not ledger.holds("b")
-    finally:
-        await ledger.discard()
 
 
 async def test_follower_that_ended_says_why() -> None:
     log = Log([])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         assert await nexts(ledger) == {}
         log.error = ConnectionResetError("words of a library")
         await asyncio.sleep(0.02)
         log.records.append((KEY, b'{"schema":2,"next":1}'))
         with pytest.raises(BrokerError, match=r"^following the ledger: ConnectionResetError$"):
             await ledger.caught_up()
-    finally:
-        await ledger.discard()
 
 
 class Partition:
@@ -231,13 +231,10 @@ class Reader(Log):
 @asynccontextmanager
 async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
     readers = (Reader(partition, committed=committed) for committed in (True, False))
-    ledger = follow(*readers, transaction_timeout=3.0)
-    assert ledger._tail is not None
-    ledger._tail.follow({TopicPartition(TOPIC, 0): 0})
-    try:
+    async with following(*readers, transaction_timeout=3.0) as ledger:
+        assert ledger._tail is not None
+        ledger._tail.follow({TopicPartition(TOPIC, 0): 0})
         yield ledger
-    finally:
-        await ledger.discard()
 
 
 STARTS = {("people", 1): 100}
@@ -351,6 +348,18 @@ async def open_ledger() -> KafkaLedger:
     return ledger
 
 
+@asynccontextmanager
+async def opened(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[KafkaLedger, Clients]]:
+    clients = Clients(partition, monkeypatch)
+    ledger = await open_ledger()
+    try:
+        yield ledger, clients
+    finally:
+        await ledger.discard()
+
+
 def end(client: Reader, how: str) -> None:
     """End a follower as brokers and the client do: one answer that refuses, or a task that ends in silence."""
     if how == "refused":
@@ -409,9 +418,7 @@ async def test_follower_that_has_ended_is_replaced_and_windows_get_out_again(
 async def test_follower_that_hangs_because_its_client_has_died_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clients = Clients(Partition(), monkeypatch)
-    ledger = await open_ledger()
-    try:
+    async with opened(Partition(), monkeypatch) as (ledger, clients):
 
         async def never(place: object) -> int:  # as when the task had to find a position again
             return await asyncio.Future()
@@ -421,8 +428,6 @@ async def test_follower_that_hangs_because_its_client_has_died_is_replaced(
         end(clients[1], "silent")
         await ledger.open()
         assert len(clients) == 4
-    finally:
-        await ledger.discard()
 
 
 async def test_clients_that_are_replaced_are_stopped_wherever_opening_is_cancelled(
@@ -468,9 +473,7 @@ async def test_a_deleted_ledger_is_noticed_and_its_entries_are_still_known(
     partition = Partition()
     partition.add(0, 70)
     partition.settled = 1
-    clients = Clients(partition, monkeypatch)
-    ledger = await open_ledger()
-    try:
+    async with opened(partition, monkeypatch) as (ledger, clients):
         assert not ledger.is_gone
         clients.now = now
         async with asyncio.timeout(10):
@@ -494,22 +497,16 @@ async def test_a_deleted_ledger_is_noticed_and_its_entries_are_still_known(
         partition.settled = 1
         assert await nexts(ledger) == {("people", 0): 90}
         assert ledger.remembered() == {}, "written again"
-    finally:
-        await ledger.discard()
 
 
 async def test_a_ledger_whose_id_the_brokers_do_not_tell_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "_LOOK_EVERY", 0.0)
-    clients = Clients(Partition(), monkeypatch)
-    ledger = await open_ledger()
-    try:
+    async with opened(Partition(), monkeypatch) as (ledger, clients):
         clients.now = TopicIds()
         await asyncio.sleep(0.02)
         clients.now = TopicIds({TOPIC: "first"})
         await asyncio.sleep(0.02)
         assert not ledger.is_gone
-    finally:
-        await ledger.discard()
 
 
 async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
@@ -577,8 +574,7 @@ async def test_the_end_of_the_ledger_is_asked_for_again_where_the_answer_comes_l
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = Late([(KEY, value_of(LedgerEntry(5)))])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         log.late = 3
         assert await nexts(ledger) == {("people", 1): 5}
         log.late = 2**31
@@ -586,8 +582,6 @@ async def test_the_end_of_the_ledger_is_asked_for_again_where_the_answer_comes_l
         with pytest.raises(BrokerError, match="reading the ledger") as caught:
             await ledger.caught_up()
         assert caught.value.cause is Cause.UNREACHABLE
-    finally:
-        await ledger.discard()
 
 
 async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no_broker_answers(
