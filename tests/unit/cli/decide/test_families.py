@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from stream_anon.microdata.domains.families import in_order
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
-from tests.support.commands import run
+from tests.support.commands import FileRun, run
 from tests.support.policies import people, write_json_lines, write_policy
 
 ILLNESSES = ["flu", "cold", "stroke", "angina", None]
@@ -43,21 +42,19 @@ def test_what_is_dealt_can_be_declared_released_and_audited(
     dealt = yaml.safe_load(told)["illness"]
     assert dealt["invariant"] == 2
     assert sorted(map(len, dealt["families"])) == [2, 3]
-    policy = _policy(tmp_path, **dealt)
-    released, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run("anonymize", "-c", policy, source, released, "--certificates", proof) == 0
-    records = [json.loads(line) for line in released.read_text().splitlines()]
+    files = FileRun(_policy(tmp_path, **dealt), _people())
+    assert files.anonymize() == 0
+    records = files.released
     shown = {record["illness"] for record in records}
     assert len(records) == 200
     assert len(shown) == 2
     assert {value for text in shown for value in text.split("|")} == {"flu", "cold", "stroke", "angina", "null"}
-    audit = ("audit", "-c", policy, "--output", released, "--certificates", proof)
-    assert run(*audit) == 0
+    assert files.audit() == 0
 
     records[3]["illness"] = "flu"
-    released.write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_json_lines(files.output, records)
     capsys.readouterr()
-    assert run(*audit) == 1
+    assert files.audit() == 1
     assert "illness" in capsys.readouterr().out
 
 
@@ -72,26 +69,24 @@ def test_families_whose_values_are_published_are_dealt_by_what_they_cost(
     dealt = yaml.safe_load(told)["illness"]
     assert dealt["publish"] == "value"
     assert sorted(map(len, dealt["families"])) == [2, 3]
-    policy = _policy(tmp_path, **dealt)
-    released, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run("anonymize", "-c", policy, source, released, "--certificates", proof) == 0
-    records = [json.loads(line) for line in released.read_text().splitlines()]
+    files = FileRun(_policy(tmp_path, **dealt), _people())
+    assert files.anonymize() == 0
+    records = files.released
     assert {record["illness"] for record in records} == set(ILLNESSES)
-    audit = ("audit", "-c", policy, "--output", released, "--certificates", proof)
-    assert run(*audit) == 0
+    assert files.audit() == 0
     capsys.readouterr()
-    assert run(*command, policy) == 0
+    assert run(*command, files.policy) == 0
     again = yaml.safe_load(capsys.readouterr().out)["illness"]
     assert again["publish"] == "value", "as the policy has it"
-    assert run(*command, policy, "--publish", "family") == 0
+    assert run(*command, files.policy, "--publish", "family") == 0
     assert "publish" not in yaml.safe_load(capsys.readouterr().out)["illness"]
 
     shown = [value for value in ILLNESSES if value is not None]
     records = [
         record | {"illness": "flu" if record["illness"] == "cold" else record["illness"]} for record in records
     ]
-    released.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert run(*audit) == 1
+    write_json_lines(files.output, records)
+    assert files.audit() == 1
     told = capsys.readouterr().out
     assert "of its family" in " ".join(told.replace("│", " ").split())
     assert not any(value in told for value in shown)

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stream_anon.privacy.signing.signature import read_signature, signed_parts
-from tests.support.commands import run
+from tests.support.commands import FileRun, run
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.support.signing import key_of, public_of, secret_of
@@ -21,23 +21,17 @@ from tests.support.signing import key_of, public_of, secret_of
 ONE = key_of(1)
 
 
-class Signed:
+class Signed(FileRun):
     """A file that was released with signed certificates, beside the public keys 1 and 2."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
-        self.policy = write_policy(folder, certificates={"sign": {"key_file": "sign.key"}})
+        policy = write_policy(folder, certificates={"sign": {"key_file": "sign.key"}})
         for number in (1, 2):
             (folder / f"{number}.pub").write_bytes(key_of(number).public)
         (folder / "sign.key").write_bytes(secret_of(1))
-        self.output, self.certificates = folder / "out.jsonl", folder / "c.jsonl"
-        source = write_json_lines(folder / "in.jsonl", people(160))
-        files = (source, self.output, "--certificates", self.certificates)
-        assert run("anonymize", "-c", self.policy, *files, *options) == 0
-
-    def audit(self, *more: object) -> int:
-        files = ("--output", self.output, "--certificates", self.certificates)
-        return run("audit", "-c", self.policy, *files, *more)
+        super().__init__(policy, people(160))
+        assert self.anonymize(*options) == 0
 
 
 @pytest.fixture
@@ -65,7 +59,6 @@ def test_ten_lines_of_the_page_on_the_audit_check_a_file_without_this_software(s
     page = (ROOT / "docs" / "explain" / "audit.md").read_text()
     (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (signed.folder / "sign.pub").write_bytes(ONE.public)
-    (signed.folder / "certificates.jsonl").write_bytes(signed.certificates.read_bytes())
 
     def check() -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "ignore", "-c", script]
@@ -73,7 +66,7 @@ def test_ten_lines_of_the_page_on_the_audit_check_a_file_without_this_software(s
 
     assert check().stdout.split() == ["holds"] * 5
     changed = signed.certificates.read_bytes().replace(b'"schema":2', b'"schema": 2', 1)
-    (signed.folder / "certificates.jsonl").write_bytes(changed)
+    signed.certificates.write_bytes(changed)
     failed = check()
     assert (failed.returncode, failed.stdout.split()) == (1, ["holds"])  # the policy document is as it was
     assert "InvalidSignature" in failed.stderr

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.settings.policy_file import load_policy
-from tests.support.commands import run
-from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
+from tests.support.commands import FileRun
+from tests.support.policies import PEOPLE, people, write_policy
 
 DEGREES = ("none", "primary", "secondary", "bachelor", "master")
 
@@ -86,12 +85,12 @@ def test_ranges_that_an_engine_publishes_pass_the_audit(
     records = people(300)
     for i, record in enumerate(records):
         record["degree"] = [*DEGREES, None][i * i % 6]
-    source, target, proof = tmp_path / "in.jsonl", tmp_path / f"out.{suffix}", tmp_path / "c.jsonl"
-    write_json_lines(source, records)
-    assert run("anonymize", "-c", policy, source, target, "--certificates", proof, "--k", 5) == 0
-    assert run("audit", "-c", policy, "--output", target, "--certificates", proof) == 0
+    files = FileRun(policy, records)
+    files.output = tmp_path / f"out.{suffix}"
+    assert files.anonymize("--k", 5) == 0
+    assert files.audit() == 0
     if suffix == "jsonl":
-        degrees = {json.loads(line)["degree"] for line in target.read_text().splitlines()}
+        degrees = {record["degree"] for record in files.released}
         assert any(own and ".." in own for own in degrees)
 
 
