@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 
-from tests.integration.test_check import PERSONAL, _create, _events, _fill, _settings, _topics
+from tests.integration.test_check import PERSONAL, _events, _settings, _topics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.commands import run
+from tests.support.plain_kafka import admin_of, create_topics, fill
 
 
 async def _left_behind(address: str) -> tuple[set[str], set[str]]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=address)
-    await admin.start()
-    try:
+    async with admin_of(address) as admin:
         topics = {topic for topic in await admin.list_topics() if not topic.startswith("__")}  # the broker's own
         return {group for group, _ in await admin.list_consumer_groups()}, topics
-    finally:
-        await admin.close()
 
 
 def _answer(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -37,9 +33,9 @@ def _answer(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 def test_a_sample_of_the_topic_gives_the_answer_of_its_records_in_a_file_and_no_group_is_joined(
     kafka: ApacheKafka, unique: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asyncio.run(_create(kafka.address, _topics(unique)))
+    asyncio.run(create_topics(kafka.address, _topics(unique)))
     events = [*_events(250), *_events(97, 400)]
-    asyncio.run(_fill(kafka.address, f"{unique}.in", [*events, b"[]", None], 2))
+    asyncio.run(fill(kafka.address, f"{unique}.in", [*events, b"[]", None], key=b"k"))
     settings = _settings(tmp_path, kafka.address, unique)
     sample = tmp_path / "sample.jsonl"
     sample.write_bytes(b"\n".join(events) + b"\n[]\n")
