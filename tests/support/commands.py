@@ -23,6 +23,11 @@ def run(*arguments: object) -> int:
     return int(left.value.code or 0)
 
 
+def told(captured: pytest.CaptureFixture[str]) -> str:
+    """Return what commands wrote to standard error since the last question, on one line."""
+    return " ".join(captured.readouterr().err.split())
+
+
 def audited(policy: Path, output: Path, certificates: Path, *options: object) -> int:
     """Audit released records; return the exit code."""
     return run("audit", "-c", policy, "--output", output, "--certificates", certificates, *options)

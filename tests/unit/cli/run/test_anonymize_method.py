@@ -10,7 +10,7 @@ import pytest
 
 from stream_anon.files import whole_table
 from stream_anon.judging import one_table
-from tests.support.commands import FileRun, run
+from tests.support.commands import FileRun, run, told
 from tests.support.data import shared_data
 from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
 
@@ -27,10 +27,6 @@ METHODS: list[dict[str, Any]] = [
     {"name": "full-domain", "levels": {"age": 4}},
     {"name": "iab", "requirements": [{"attributes": ["age"], "k": 8}], "most_expanded": 20},
 ]
-
-
-def told(capfd: pytest.CaptureFixture[str]) -> str:
-    return " ".join(capfd.readouterr().err.split())
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())))

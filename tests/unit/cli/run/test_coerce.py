@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import run
+from tests.support.commands import run, told
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize_method import told
 
 # Of five records one is rejected; what it holds is not counted.
 ROWS: list[dict[str, Any]] = [

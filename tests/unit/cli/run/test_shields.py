@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import FileRun
+from tests.support.commands import FileRun, told
 from tests.support.policies import people, write_policy
-from tests.unit.cli.run.test_anonymize_method import METHODS, told
+from tests.unit.cli.run.test_anonymize_method import METHODS
 
 SHIELDS = [{"attributes": ["age"], "k": 20}, {"attributes": ["home.city"], "k": 15}]
 ENGINES: list[dict[str, Any]] = [

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from tests.support.commands import FileRun, run
+from tests.support.commands import FileRun, run, told
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize_method import METHODS, told
+from tests.unit.cli.run.test_anonymize_method import METHODS
 
 SHIELDS = [{"attributes": ["age"], "k": 8}]
 IAB = {"name": "iab", "most_expanded": 20}
