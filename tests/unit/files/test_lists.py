@@ -80,7 +80,6 @@ def records(count: int = 300) -> list[dict[str, Any]]:
 
 RECORDS = records()
 LISTS = ("rooms", "doses", "asked")
-every_shape = pytest.mark.parametrize("shape", list(Shape))
 
 
 @pytest.fixture(scope="module", params=list(Shape))
@@ -138,10 +137,6 @@ def test_schemas_of_every_format_describe_lists(files: Files) -> None:
     rows = database.execute("SELECT doses, rooms, typeof(doses) FROM released_records").fetchall()
     assert [list(row[:2]) for row in rows] == [[record["doses"], record["rooms"]] for record in read]
     assert {row[2] for row in rows} == {"DOUBLE[]"}
-
-
-def _values(rows: list[dict[str, Any]]) -> list[Any]:
-    return sorted([row["row"], row["doses"], row["rooms"], row["asked"]] for row in rows)
 
 
 def _table() -> Any:

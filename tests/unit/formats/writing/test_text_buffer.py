@@ -28,7 +28,6 @@ from tests.support.traced import traced
 PATHS = [("f",)]
 MOST = 10_000_000
 FREE = free_text(PATHS)
-Maker = Callable[[Any, Sequence[tuple[str, ...]]], Unwrapper]
 
 
 def avro(kind: Any, paths: Sequence[tuple[str, ...]] = PATHS, others: Sequence[Any] = ()) -> AvroReader:
