@@ -110,7 +110,7 @@ apiserver: ## etcd and kube-apiserver for tests of the chart, from Go modules; s
 		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)" \
 		-o $(TOOLS)/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
 
-bench: $(VENV)/.dev ## what docs/project/benchmarks.md describes; half an hour
+bench: $(VENV)/.dev ## four of the benchmarks in docs/project/benchmarks.md; half an hour
 	$(BIN)/python benchmarks/path.py
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/optimum.py

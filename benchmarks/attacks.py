@@ -47,7 +47,7 @@ from stream_anon.operations.attack.attack_report import ANSWERS, AttackReport, T
 from stream_anon.operations.attack.attacked_records import read_attacked
 from stream_anon.operations.attack.attacking import AttackRequest, attack
 from stream_anon.operations.attack.halves import released_half
-from stream_anon.operations.families import deal
+from stream_anon.operations.dealt_families import deal
 from stream_anon.operations.samples import SampleSource
 from tests.attacks.town import town_policy, townspeople
 

@@ -20,8 +20,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.adult import DATA, adult_events, adult_policy
 from benchmarks.report import in_words, machine, on_one_core, write_json
-from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
-from stream_anon.adapters.kafka.bulk.packing import PACKERS
+from stream_anon.adapters.kafka.writing.packed_batch import PackedBatch
+from stream_anon.adapters.kafka.writing.packing import PACKERS
 from stream_anon.adapters.kafka.writing.producers import BATCH_BYTES
 from stream_anon.files.anonymizing import Anonymization
 from stream_anon.formats.json.json_codec import JsonCodec

@@ -3,8 +3,8 @@
     python benchmarks/delay.py [--rate N] [--seconds D] [--assignment packed|spread] [--json FILE]
 
 Two workers on a real Kafka, the Adult census at a steady rate, one fault after the other. A record's delay runs
-from its sending to its window being visible. `recovered_after` counts from the end of a fault (a crash has no
-length) to the last moment at which a window with a delay of `max_delay` + 5 s or more became visible;
+from its sending to its window being visible. `recovered_after` counts from the end of a fault (a worker's death,
+where one is killed) to the last moment at which a window with a delay of `max_delay` + 5 s or more became visible;
 `first_window_after` to the first window of any worker. Between the two lies catching up with what was sent
 meanwhile. The exit code is 1 where the former is longer than 10 s, or 20 s after a crash. With `packed` one worker
 reads and the other stands by; faults of a worker are then those of the one that reads.

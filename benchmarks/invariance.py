@@ -35,7 +35,7 @@ from benchmarks.adult import DATA, adult_policy
 from benchmarks.report import in_words, machine, write_json
 from benchmarks.tables import read_table
 from stream_anon.files.job import FileJob
-from stream_anon.files.series.job import SeriesJob
+from stream_anon.files.series.series_job import SeriesJob
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.queries import SANITY, RangeCount, estimated_counts, random_range_counts, true_counts
 from stream_anon.microdata.attributes import QuasiIdentifier, Sensitive

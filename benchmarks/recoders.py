@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from stream_anon.measures.leakage import Population
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.studied_records import OriginalTable
-from stream_anon.operations.utility.study import study_utility
+from stream_anon.operations.utility.utility_study import study_utility
 
 WARMING = 500  # rows of a first release, which compiles
 FIGURES = ("gcp", "prec", "information", "discernibility", "class_size", "query_error")
@@ -45,7 +46,7 @@ def rows_of(task: Task, sizes: Sequence[int]) -> Iterator[Row]:
             begun = time.process_time()
             found = released(task, method, k, kinds)
             seconds = time.process_time() - begun
-            figures = study_utility(table, found).document()
+            figures = asdict(study_utility(table, found))
             yield {
                 "method": method,
                 "k": k,

@@ -53,7 +53,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.domains.prefixes import PrefixDomain
 from stream_anon.microdata.policy import Policy, WindowLimits
 from stream_anon.microdata.release import Release
-from stream_anon.operations.families import deal
+from stream_anon.operations.dealt_families import deal
 from stream_anon.operations.whole_families import FamilyLosses, deal_whole, improved
 from tests.attacks.town import Service, classes_of
 from tests.support.object_coder import ObjectCoder

@@ -36,7 +36,7 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.adult import adult_events
 from benchmarks.on_kafka import Results, measured_on_kafka, parser_of
 from benchmarks.serving import Feeder, Route, Server, Watcher, adult_settings, delays, quantile
-from stream_anon.operations.families import deal
+from stream_anon.operations.dealt_families import deal
 from stream_anon.privacy.signing.signing_key import SigningKey
 from tests.support.apache_kafka import ApacheKafka
 

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from stream_anon.operations.studied_records import OriginalTable
 from stream_anon.operations.utility.classifier_scores import accuracy_kept, counted, learn
 from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort
 from stream_anon.operations.utility.features import exact
-from stream_anon.operations.utility.study import study_utility
+from stream_anon.operations.utility.utility_study import study_utility
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SIZES = (2, 5, 10, 25, 50, 100, 200)
@@ -150,7 +150,7 @@ def _measures(task: Task, found: Any, k: int) -> dict[str, float | None]:
         "label_information": utility.label.information,
         "label_pair_information": utility.label.pair_information,
     }
-    figures = utility.document() | extra
+    figures = asdict(utility) | extra
     return {name: figures[name] for name in MEASURES}
 
 

@@ -41,7 +41,12 @@ _ROOMS = (
     "formats/protobuf",
     "formats/registry",
 )
-_SOURCES = (*(f"{room}/**/*.py" for room in _ROOMS), "adapters/kafka/bulk/record_kernels.py", "compiled*.py")
+_SOURCES = (
+    *(f"{room}/**/*.py" for room in _ROOMS),
+    "adapters/kafka/*/*_kernels.py",
+    "adapters/kafka/bulk/batch_head.py",
+    "compiled*.py",
+)
 
 
 CARRIED = _PACKAGE / "_kernels"

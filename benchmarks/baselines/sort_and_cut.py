@@ -25,7 +25,7 @@ def sort_and_cut(rows: Columns, book: OrderBook, model: CostModel, k: int) -> ND
     once = int(rows.individuals.max(initial=-1)) + 1 == n
     following = np.full(n, n) if once else following_of(rows.individuals[order])
     longest = 2 * k - 1 if once else _LONGEST * k
-    ends = cut_line(points, point_of, following, model, k, longest, np.empty(n + 1))
+    ends = cut_line(points, point_of, following, model, k, longest, np.empty(n + 1), None)
     answer = np.full(n, -1, np.int32)
     answer[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)) if len(ends) else -1
     return answer

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.attacks.nearest import ClassSearch, ComparedPeople, Group, NearestClasses, compared
+from stream_anon.attacks.nearest import ComparedPeople, Group, NearestClasses, compared
 from stream_anon.measures.boxes import Boxes
 
 
@@ -107,6 +107,7 @@ class HeldRelease:
     passed: Mapping[str, NDArray[np.int64]]
     windows: NDArray[np.int64] | None = None
     people: NDArray[np.int64] | None = None
+    _found: dict[tuple[int, tuple[int, ...]], NearestClasses] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -156,15 +157,11 @@ class HeldRelease:
             rows = rows[self.boxes.cover(place, known.codes[place, rows], np.array([number]))[0]]
         return rows
 
-    @cached_property
-    def _search(self) -> ClassSearch:
-        return ClassSearch(self.boxes)
-
     def nearest(self, people: Known, places: Sequence[int] | None = None) -> NearestClasses:
         """Return for each person how many attributes the nearest classes contradict at least, and these classes.
 
         Compared are those of the person's window where it is known; it may have none. Each is sought once, whoever
-        asks: O(c q) a person; see `compared`.
+        asks, so codes must not be changed afterwards: O(c q) a person; see `compared`.
 
         Parameters
         ----------
@@ -172,7 +169,11 @@ class HeldRelease:
             The attributes that are known, all of them if None; with none all classes are near.
         """
         places = range(len(people.codes)) if places is None else places
-        return self._search.nearest(people.codes, places, self._groups(people))
+        key = id(people.codes), tuple(places)
+        if key not in self._found:
+            parts = compared(self.boxes, people.codes, places, self._groups(people))
+            self._found[key] = NearestClasses.of(people.codes, parts)
+        return self._found[key]
 
     def compared(self, people: Known) -> Iterator[ComparedPeople]:
         """Yield the same by all attributes, some people at a time, for whoever asks once about very many."""

@@ -1,9 +1,9 @@
-"""Which classes of a release are nearest to people: sought once, and kept for all attacks."""
+"""Which classes of a release are nearest to people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -105,18 +105,3 @@ class NearestClasses:
         """Yield for each person how many attributes are contradicted, and the nearest classes."""
         for wrong, among, bits in zip(self.wrong, self.among, self.bits, strict=True):
             yield wrong, among[np.flatnonzero(np.unpackbits(bits, count=len(among)))]
-
-
-@dataclass(slots=True, eq=False)
-class ClassSearch:
-    """Seeks nearest classes in one release, and finds again what it has sought."""
-
-    boxes: Boxes
-    _found: dict[tuple[int, tuple[int, ...]], NearestClasses] = field(default_factory=dict)
-
-    def nearest(self, codes: NDArray[np.int32], places: Sequence[int], groups: Iterable[Group]) -> NearestClasses:
-        """Return the nearest classes of people; see `compared`. Codes must not be changed afterwards."""
-        key = id(codes), tuple(places)
-        if key not in self._found:
-            self._found[key] = NearestClasses.of(codes, compared(self.boxes, codes, places, groups))
-        return self._found[key]

@@ -1,23 +1,35 @@
-"""The command itself, and the options that several sub-commands share."""
+"""The command itself, what its exit codes mean, and the options that several sub-commands share."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from stream_anon.cli.exit_codes import epilog
 from stream_anon.conditions import Condition
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.version import SOFTWARE
+
+EXIT_CODES: Mapping[int, str] = {
+    0: "done; a check or an audit found nothing",
+    1: "a check or an audit found something; `leakage`, `attack` or `report` measured more than its threshold; "
+    "none of the given keys has signed a file; no planned setting meets the limits; too many records were "
+    "rejected; a run or a release was refused; `audit --k` asked for more than the records have; or the service "
+    "gave up",
+    2: "settings, files or options are wrong",
+    3: "the broker, the schema registry or the service to which an order was sent cannot be reached, or refuses",
+    130: "interrupted by Ctrl-C, or `anonymize` by SIGTERM; `run` ends with 0, because it was asked to stop",
+}
+"""What they mean; docs/reference/commands.md shows the same table."""
 
 app = typer.Typer(
     name="stream-anon",
     help="k-anonymity where the data flows: Kafka in, k-anonymous Kafka out.",
     no_args_is_help=True,
-    epilog=epilog(),
+    epilog="Exit codes\n\n" + "\n\n".join(f"{code}  {meaning}" for code, meaning in EXIT_CODES.items()),
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -1,4 +1,4 @@
-"""The `stream-anon` command; `commands.py` of each group holds its sub-commands with their options.
+"""The `stream-anon` command; `*_commands.py` of each group holds its sub-commands with their options.
 
 Every command takes the policy as `--config FILE`; what some of them took before still works beside it.
 """
@@ -16,11 +16,11 @@ from stream_anon.service.threads import work_is_left
 
 # Each adds its sub-commands, in the order in which --help shows them.
 # isort: off
-import stream_anon.cli.decide.commands
+import stream_anon.cli.decide.decide_commands
 import stream_anon.cli.decide.making_commands
 import stream_anon.cli.decide.utility_command
-import stream_anon.cli.run.commands
-import stream_anon.cli.prove.commands  # noqa: F401
+import stream_anon.cli.run.run_commands
+import stream_anon.cli.prove.prove_commands  # noqa: F401
 # isort: on
 
 

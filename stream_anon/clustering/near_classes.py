@@ -5,19 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.shield_groups import union_cost
+from stream_anon.clustering.shield_groups import AlikeGroups, cost_alike
 from stream_anon.compiled import bare_kernel
-from stream_anon.privacy.costs.model import CostModel
 
 
 @bare_kernel
 def near_classes(
-    model: CostModel,
-    places: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    cells: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    classes: AlikeGroups,
     seekers: NDArray[np.int64],
     width: int,
     mates: NDArray[np.int64],
@@ -27,16 +21,8 @@ def near_classes(
 
     Parameters
     ----------
-    model
-        Cost tables.
-    places
-        int64[q], all attributes of the model.
-    low, high
-        int32[c, q], the bounds of the classes.
-    cells
-        int64[c]; classes of different cells may not be published alike.
-    weights
-        int64[c], records.
+    classes
+        Alike by all attributes.
     seekers
         int64[s], classes.
     width
@@ -45,16 +31,17 @@ def near_classes(
         int64[s, m], float64[s, m], written: the best m, the cheapest first, and by how much the loss grows; -1 and
         infinity where there are fewer.
     """
+    cells, records = classes.cells, classes.records
     for turn in range(len(seekers)):
         a = seekers[turn]
         mates[turn, :] = -1
         growth[turn, :] = np.inf
-        alone = union_cost(model, places, low, high, a, a) * weights[a]
-        for b in range(max(0, a - width), min(len(weights), a + width + 1)):
+        alone = cost_alike(classes, a, a) * records[a]
+        for b in range(max(0, a - width), min(len(records), a + width + 1)):
             if a == b or cells[a] != cells[b]:
                 continue
-            more = union_cost(model, places, low, high, a, b) * (weights[a] + weights[b]) - alone
-            more -= union_cost(model, places, low, high, b, b) * weights[b]
+            more = cost_alike(classes, a, b) * (records[a] + records[b]) - alone
+            more -= cost_alike(classes, b, b) * records[b]
             place = mates.shape[1] - 1
             if more >= growth[turn, place]:
                 continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,25 +60,45 @@ def people_of_groups(
     return found[:used]
 
 
+class AlikeGroups(NamedTuple):
+    """Groups of records, each published alike, of which some are to be published like others.
+
+    Parameters
+    ----------
+    model
+        Cost tables.
+    places
+        int64[s], the attributes in the model by which a group is alike.
+    low, high
+        int32[g, s], the bounds of the groups.
+    cells
+        int64[g]; groups of different cells may not be joined.
+    records
+        int64[g].
+    """
+
+    model: CostModel
+    places: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    cells: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
 @bare_kernel
-def union_cost(
-    model: CostModel, places: NDArray[np.int64], low: NDArray[np.int32], high: NDArray[np.int32], a: int, b: int
-) -> float:
+def cost_alike(groups: AlikeGroups, a: int, b: int) -> float:
     """Return the cost of publishing groups `a` and `b` alike, for each of their records."""
+    low, high = groups.low, groups.high
     cost = 0.0
-    for j in range(len(places)):
-        cost += interval_cost(model, places[j], min(low[a, j], low[b, j]), max(high[a, j], high[b, j]))
+    for j in range(len(groups.places)):
+        place = groups.places[j]
+        cost += interval_cost(groups.model, place, min(low[a, j], low[b, j]), max(high[a, j], high[b, j]))
     return cost
 
 
 @kernel
 def join_groups(
-    model: CostModel,
-    places: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    cells: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    groups: AlikeGroups,
     starts: NDArray[np.int64],
     people: NDArray[np.int32],
     k: int,
@@ -94,17 +116,8 @@ def join_groups(
 
     Parameters
     ----------
-    model
-        Cost tables.
-    places
-        int64[s], the attributes of the shield in the model.
-    low, high
-        int32[g, s], the bounds of the groups, in an order that does not depend on rows; those of a union are
-        written into its first group.
-    cells
-        int64[g]; groups of different cells may not be joined.
-    weights
-        int64[g], records; written as the bounds are.
+    groups
+        In an order that does not depend on rows. The bounds and records of a union are written into its first one.
     starts, people
         See `people_of_groups`.
     k
@@ -122,6 +135,7 @@ def join_groups(
     -----
     O((patience + log g) x short groups x width x s), and far fewer rounds on real data.
     """
+    low, high, weights = groups.low, groups.high, groups.records
     g = len(weights)
     own = np.empty(g, np.float64)
     after = np.full(g, -1, np.int64)  # the next group of the same union
@@ -133,7 +147,7 @@ def join_groups(
     stamp = 0
     for a in range(g):
         name[a] = a
-        own[a] = union_cost(model, places, low, high, a, a)
+        own[a] = cost_alike(groups, a, a)
         short[a] = starts[a + 1] - starts[a] < k
     live = np.arange(g)
     count = g
@@ -150,10 +164,10 @@ def join_groups(
                 continue
             for other in range(max(0, place - width), min(count, place + width + 1)):
                 b = live[other]
-                if other == place or cells[a] != cells[b]:
+                if other == place or groups.cells[a] != groups.cells[b]:
                     continue
                 alone = own[a] * weights[a] + own[b] * weights[b]
-                growth = union_cost(model, places, low, high, a, b) * (weights[a] + weights[b]) - alone
+                growth = cost_alike(groups, a, b) * (weights[a] + weights[b]) - alone
                 growth /= weights[a]
                 if growth < best[place]:
                     best[place] = growth
@@ -170,7 +184,7 @@ def join_groups(
             b = mate[place]
             while name[b] != b:
                 b = name[b]
-            union = union_cost(model, places, low, high, a, b)
+            union = cost_alike(groups, a, b)
             if joined[b] == rounds and rounds < patience:
                 alone = own[a] * weights[a] + own[b] * weights[b]
                 growth = union * (weights[a] + weights[b]) - alone
@@ -179,7 +193,7 @@ def join_groups(
                     continue
             both = short[b]
             first, second = min(a, b), max(a, b)
-            for j in range(len(places)):
+            for j in range(len(groups.places)):
                 low[first, j] = min(low[a, j], low[b, j])
                 high[first, j] = max(high[a, j], high[b, j])
             weights[first] = weights[a] + weights[b]

@@ -18,7 +18,7 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 MOST_EVENTS = 500_000
 
 
-def csv_events(path: Path, policy: Policy, most: int = MOST_EVENTS) -> list[bytes]:
+def csv_events(path: Path, policy: Policy, most: int) -> list[bytes]:
     """Return the first `most` rows of a CSV file with a header as JSON records, typed by the policy.
 
     A column is an attribute's dotted name; columns that the policy does not declare stay texts. An empty cell is

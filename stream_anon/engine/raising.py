@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, people_of_groups
+from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, AlikeGroups, join_groups, people_of_groups
 from stream_anon.engine.chosen_classes import without
 from stream_anon.engine.uniting.unions import Raised, cells_of, published_alike
 from stream_anon.microdata.bounds import Shield
@@ -144,12 +144,7 @@ class _Groups:
         """Return the first group of the union that each is in, and write the bounds of unions."""
         name, short = np.empty(len(self.records), np.int64), np.empty(len(self.records), np.bool_)
         join_groups(
-            model,
-            self.places,
-            self.low,
-            self.high,
-            cells,
-            self.records,
+            AlikeGroups(model, self.places, self.low, self.high, cells, self.records),
             self._starts,
             self._people,
             k,

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self, TypeVar, overload
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, Refused, SettingsError, SuppressionWarning
 from stream_anon.extras import require
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.rejects import faults_of, in_words
-from stream_anon.files.report import FileReport
 from stream_anon.files.suppressed import many_suppressed, suppressed_in_words
 from stream_anon.files.whole_table import TableAnonymization, anonymization_of
 from stream_anon.judging.refusing import OF_CALL, conditions_of

@@ -12,8 +12,8 @@ from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.engine.warming import warm_up_first_half, warm_up_second_half
 from stream_anon.errors import InputError, Refused
 from stream_anon.files.anonymizing import Anonymization, CertifiedRelease
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter
-from stream_anon.files.report import FileReport
 from stream_anon.files.whole_table import anonymization_of
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import STANDARD, Format, as_written, format_of
@@ -24,6 +24,7 @@ from stream_anon.judging.sample_study import sampled_by
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.policy import Policy
+from stream_anon.ports import Codec
 from stream_anon.privacy.signing.signature import Sign, with_signatures
 from stream_anon.recoding.recoders.recoder import Holder
 
@@ -101,6 +102,10 @@ class FileJob:
         except OSError as error:  # a full disk, a pipe that nobody reads any more
             raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
 
+    def _reader(self, policy: Policy, codec: Codec) -> RecordReader:
+        source = self.source
+        return open_reader(source, policy, codec.decode, self.standard) if isinstance(source, str) else source
+
     def _anonymization(self, policy: Policy) -> Anonymization:
         if self.anonymization is not None:
             return self.anonymization
@@ -142,10 +147,7 @@ class FileJob:
         names = tuple(attribute.name for attribute in policy.attributes)
         report = FileReport.of(policy)
         with ExitStack() as files:
-            source = self.source
-            if isinstance(source, str):
-                source = open_reader(source, policy, codec.decode, self.standard)
-            reader = files.enter_context(closing(source))
+            reader = files.enter_context(closing(self._reader(policy, codec)))
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             proof = files.enter_context(NewFile(str(self.certificates))) if self.certificates else None
             output = files.enter_context(NewFile(self.target))

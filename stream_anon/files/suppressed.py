@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_anon.files.report import FileReport
+from stream_anon.files.file_report import FileReport
 from stream_anon.microdata.release import Suppression
 
 MANY = 0.05  # of the records; more are warned of

@@ -14,22 +14,20 @@ from numpy.typing import NDArray
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.entropy import fresh_draws
-from stream_anon.conditions import Condition
-from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
+from stream_anon.engine.keyed_draws import keyed_order
 from stream_anon.errors import InputError, Refused, SettingsError
-from stream_anon.files.job import Progress
-from stream_anon.files.rejects import MOST_REJECTED, RejectsWriter, faults_of
-from stream_anon.files.report import FileReport
+from stream_anon.files.file_report import FileReport
+from stream_anon.files.job import FileJob, Progress
+from stream_anon.files.rejects import RejectsWriter, faults_of
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import PACKED, STANDARD, Format, format_of, is_packed
 from stream_anon.formats.tables.new_files import NewFile
-from stream_anon.formats.tables.record_files import open_reader, open_writer
+from stream_anon.formats.tables.record_files import open_writer
 from stream_anon.judging.refusing import OF_FILE, raise_if_forbidden
 from stream_anon.judging.tally import Tally
 from stream_anon.judging.validity import raise_if_expired
 from stream_anon.microdata.attributes import Insensitive, PassThrough, QuasiIdentifier, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch
-from stream_anon.microdata.bounds import RecordBound
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
@@ -52,8 +50,8 @@ def beside(target: str) -> str:
 
 
 @dataclass(frozen=True)
-class TwoTablesJob:
-    """An input and two outputs.
+class TwoTablesJob(FileJob):
+    """An input and two outputs, without certificates.
 
     Parameters
     ----------
@@ -63,23 +61,13 @@ class TwoTablesJob:
     source, target, sensitive
         The input, the quasi-identifiers with a group, and the values with counts; suffixes tell their formats.
         The outputs may not be Parquet, where a group would be an interval in one table and a number in the other.
-    key
-        What draws follow from; see `FileJob`.
     """
 
-    policy: Policy
-    source: str
-    target: str
-    sensitive: str
-    rejects: Path | None = None
-    most_rejected: RecordBound = MOST_REJECTED
-    standard: Format = Format.JSONL
-    accept_risks: tuple[Condition, ...] = ()
-    key: DrawsKey | None = None
+    sensitive: str = ""
 
     def __post_init__(self) -> None:
         names = [self.source, self.target, self.sensitive, *([str(self.rejects)] if self.rejects else [])]
-        paths = [Path(name).resolve() for name in names if name != STANDARD]
+        paths = [Path(name).resolve() for name in names if isinstance(name, str) and name != STANDARD]
         if len(set(paths)) < len(paths) or self.target == self.sensitive:
             raise InputError("input, outputs and rejects must be different files")
         for attribute in self.policy.passed:
@@ -111,7 +99,7 @@ class TwoTablesJob:
         asked = self.policy.diversity.get(self._target.name)
         return 0 if asked is None else asked.values
 
-    def run(self, progress: Progress) -> FileReport:
+    def _run(self, progress: Progress) -> FileReport:
         """Write both tables; return what happened.
 
         No file appears under its name before both are written.
@@ -124,20 +112,12 @@ class TwoTablesJob:
             If a condition forbids it, a value has too many of the rows, a record has none, or an individual has
             several records.
         """
-        try:
-            return self._run(progress)
-        except OSError as error:
-            raise InputError(f"the files cannot be read or written to their end ({error.strerror})") from None
-
-    def _run(self, progress: Progress) -> FileReport:
-        raise_if_expired(self.policy.release, SystemClock().wall(), self.accept_risks)
+        raise_if_expired(self.policy.release, SystemClock().wall(), self.judging.accept_risks)
         names = tuple(attribute.name for attribute in self.policy.attributes)
         report = FileReport.of(self.policy)
         with ExitStack() as files:
             codec = codec_of(self.policy)
-            reader = files.enter_context(
-                closing(open_reader(self.source, self.policy, codec.decode, self.standard))
-            )
+            reader = files.enter_context(closing(self._reader(self.policy, codec)))
             rejects = files.enter_context(NewFile(str(self.rejects))) if self.rejects else None
             told = RejectsWriter(rejects.file, names) if rejects else None
             tally = Tally(self.policy)
@@ -154,7 +134,7 @@ class TwoTablesJob:
             if rejects is not None:
                 rejects.publish()
             if report.rejected.total() <= self.most_rejected.of(report.records_in):
-                raise_if_forbidden(self.policy, tally, self.accept_risks, _ADVICE)
+                raise_if_forbidden(self.policy, tally, self.judging.accept_risks, _ADVICE)
                 self._write(files, batches, report, reader.delimiter)
         return report
 

@@ -17,7 +17,6 @@ from stream_anon.judging.one_table import becomes_one, whole
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.method import MethodChoice
 from stream_anon.microdata.policy import MOST_RECORDS, Policy
-from stream_anon.ports import Clock
 from stream_anon.recoding.recoders.recoder import Holder
 
 
@@ -76,10 +75,10 @@ class TableAnonymization(Anonymization):
         self,
         policy: Policy,
         choice: MethodChoice,
-        clock: Clock | None = None,
-        holder: Holder | None = None,
-        accept_risks: Collection[Condition] = (),
-        key: DrawsKey | None = None,
+        *,
+        holder: Holder | None,
+        accept_risks: Collection[Condition],
+        key: DrawsKey | None,
     ) -> None:
         policy = whole(policy)
         if policy.counterfeits is not None and key is None:
@@ -90,7 +89,7 @@ class TableAnonymization(Anonymization):
         make = RecodingCloser if policy.counterfeits is None else CompletingCloser
         self._recoding = make(policy, choice, holder)
         engine = Engine(policy, draws=fresh_draws(), partitioner=WholeTable)
-        super().__init__(policy, clock, closer=self._recoding, engine=engine, accept_risks=accept_risks, key=key)
+        super().__init__(policy, closer=self._recoding, engine=engine, accept_risks=accept_risks, key=key)
 
     @property
     def explanation(self) -> tuple[str, ...]:

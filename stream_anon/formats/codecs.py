@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
-from stream_anon.errors import InputError, SettingsError
-from stream_anon.extras import require
-from stream_anon.formats.avro.avro_reader import AvroReader
-from stream_anon.formats.avro.encoding import AvroEncoder
+from stream_anon.errors import SettingsError
 from stream_anon.formats.envelopes.wrapping import Wrapping
 from stream_anon.formats.guarding import GuardedCodec
 from stream_anon.formats.json.json_codec import JsonCodec
-from stream_anon.formats.protobuf.encoding import ProtobufEncoder
+from stream_anon.formats.registered_formats import REGISTERED, Wanted
 from stream_anon.formats.registry.asked_schemas import Schemas
 from stream_anon.formats.registry.asking import SchemaRegistry
 from stream_anon.formats.registry.framed_texts import FramedTexts
-from stream_anon.formats.registry.framing import Framing, headers_of
-from stream_anon.formats.registry.messages import KnownMessages, MessagePlace
-from stream_anon.formats.registry.registered import RegisteredSchema
+from stream_anon.formats.registry.framing import headers_of
 from stream_anon.formats.registry.registry_codec import BodyEncoder, RegistryCodec
-from stream_anon.formats.registry.schema_fields import FieldTypes, avro_fields, json_fields, protobuf_fields
-from stream_anon.formats.registry.schema_learning import BodyFormat, ParsedSchema
 from stream_anon.formats.registry.writing import Frame, OutputSchema
-from stream_anon.formats.unwrapping import Bodies, Ignored, Unwrapper, UnwrappingCodec
+from stream_anon.formats.unwrapping import Unwrapper, UnwrappingCodec
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.ports import MOST_RECORD_BYTES, Codec
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.ports.schema_news import SchemaChange, UnknownSchemas
-
-Paths = tuple[tuple[str, ...], ...]
 
 
 class _Maker(Protocol):
@@ -110,141 +99,10 @@ class RecordFormats:
         """Return which headers may name a record's schema."""
         if not self.names_schemas or self.registry is None:
             return NO_HEADERS
-        return headers_of(self.registry.framing, messages=self.input == "protobuf")
+        return headers_of(self.registry.framing, messages=REGISTERED[self.input].messages)
 
 
 PLAIN = RecordFormats()
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is read of the bodies of a topic.
-
-    Parameters
-    ----------
-    paths
-        Of all fields that are read.
-    sensitive
-        Of those of sensitive attributes: a default that nobody wrote would count as a value, and a class could
-        reach l by it.
-    most
-        Bodies of more bytes are too large.
-    ignored
-        Why records are ignored, by the names of their schemas.
-    """
-
-    paths: Paths
-    sensitive: Paths
-    most: int
-    framing: Framing = Framing.CONFLUENT
-    ignored: Mapping[str, Reason] = field(default_factory=dict)
-
-    def reader(
-        self, name: str, make: Callable[[], tuple[Unwrapper, FieldTypes]]
-    ) -> tuple[Unwrapper, FieldTypes | None]:
-        """Return what reads a message of this name, and the types of its fields; None where nothing is read."""
-        reason = self.ignored.get(name)
-        return make() if reason is None else (Ignored(reason), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Registered:
-    """A format whose records name their schemas: how it is read, and how it is written."""
-
-    kind: str  # what a registry calls it
-    body: Callable[[_Wanted], BodyFormat]
-    encoder: Callable[[Policy, Codec], BodyEncoder]
-    typed: bool  # whether what is written needs one type for each attribute
-
-
-def _json_bodies(wanted: _Wanted) -> BodyFormat:
-    return BodyFormat(
-        "JSON",
-        lambda schema: ParsedSchema(lambda _: (Bodies(), json_fields(schema.text, wanted.paths))),
-        references=False,
-    )
-
-
-def _avro_bodies(wanted: _Wanted) -> BodyFormat:
-    def parse(schema: RegisteredSchema) -> ParsedSchema:
-        reader = AvroReader(schema.text, wanted.paths, wanted.most, dict(schema.references))
-        fields = avro_fields(schema.text, schema.references, wanted.paths)
-        return ParsedSchema(lambda _: wanted.reader(reader.name, lambda: (reader, fields)))
-
-    return BodyFormat("AVRO", parse, lambda: AvroReader(_NOTHING, (), wanted.most).warm_up())
-
-
-def _protobuf_bodies(wanted: _Wanted) -> BodyFormat:
-    require("kafka.format", *_PROTOBUF)
-    from stream_anon.formats.protobuf.message_reader import MessageReader
-    from stream_anon.formats.protobuf.proto_files import Messages, message_of
-
-    def parse(schema: RegisteredSchema) -> ParsedSchema:
-        messages = Messages(schema.text, dict(schema.references))
-
-        def reader(place: MessagePlace) -> tuple[Unwrapper, FieldTypes | None]:
-            descriptor = messages.at(place)
-            return wanted.reader(
-                descriptor.full_name,
-                lambda: (
-                    MessageReader(descriptor, wanted.paths, wanted.most, wanted.sensitive),
-                    protobuf_fields(descriptor, wanted.paths),
-                ),
-            )
-
-        known: KnownMessages = messages.places
-        if wanted.framing is Framing.GLUE:
-            known = messages.by_number
-        elif wanted.framing.is_apicurio:
-            known = messages.by_name
-        return ParsedSchema(reader, known)
-
-    def warm_up() -> None:
-        MessageReader(message_of(_EMPTY, (0,), {}), (), wanted.most).warm_up()
-
-    return BodyFormat("PROTOBUF", parse, warm_up, messages=True)
-
-
-_PROTOBUF = ("google.protobuf", "grpc_tools", "google.type")  # modules that read its schemas
-_EMPTY = 'syntax = "proto3"; message Nothing {}'
-_NOTHING = '{"type": "record", "name": "nothing", "fields": []}'
-
-
-class _JsonBodies:
-    """Writes what the codec of JSON writes; see `BodyEncoder`."""
-
-    most_around = 0  # its own bound says it already
-
-    def __init__(self, policy: Policy, plain: Codec) -> None:
-        self.schema = json.dumps(released_schema(policy))
-        self.encode, self.larger_than, self.warm_up = plain.encode_in_bulk, plain.larger_than, plain.warm_up
-
-    def admitted(self, batch: CodedBatch) -> CodedBatch:
-        """Return the batch: whatever was read can be written."""
-        return batch
-
-
-REGISTERED: Mapping[str, _Registered] = {
-    "json-schema": _Registered("JSON", _json_bodies, _JsonBodies, typed=False),
-    "avro": _Registered("AVRO", _avro_bodies, lambda policy, _: AvroEncoder(policy), typed=True),
-    "protobuf": _Registered("PROTOBUF", _protobuf_bodies, lambda policy, _: ProtobufEncoder(policy), typed=True),
-}
-
-
-def kind_of(name: str) -> str:
-    """Return what a registry calls the schemas of a format of `REGISTERED`."""
-    return REGISTERED[name].kind
-
-
-def described(schema: str) -> Any:
-    """Return the descriptor of the first message of a Protobuf schema, as protoc reads it. Raises ValueError."""
-    require("kafka.format", *_PROTOBUF)
-    from stream_anon.formats.protobuf.proto_files import message_of
-
-    try:
-        return message_of(schema, (0,), {})
-    except InputError as error:
-        raise ValueError(str(error)) from None
 
 
 def topic_codec(
@@ -324,7 +182,7 @@ def _framed_texts(
     attributes = {wrapping.placed(attribute.path): attribute.name for attribute in policy.attributes}
     sensitive = tuple(wrapping.placed(one.path) for one in policy.attributes if isinstance(one, Sensitive))
     paths, ignored = (*attributes, *wrapping.beside), wrapping.ignored_schemas
-    form = REGISTERED[formats.input].body(_Wanted(paths, sensitive, max_record_bytes, registry.framing, ignored))
+    form = REGISTERED[formats.input].body(Wanted(paths, sensitive, max_record_bytes, registry.framing, ignored))
     schemas = Schemas(registry, form, attributes, noticed, unheard)
     return FramedTexts(schemas, registry.framing, form, max_record_bytes)
 
@@ -335,22 +193,14 @@ def _writing(
     if formats.output not in REGISTERED:
         return None
     chosen = REGISTERED[formats.output]
-    encoder, kind = chosen.encoder(policy, plain), chosen.kind
-    by_number = kind == "PROTOBUF"
+    encoder, taken_wrongly = chosen.encoder(policy, plain), chosen.taken_wrongly
     schema = OutputSchema(
         formats.subject,
         encoder.schema,
-        kind,
+        chosen.kind,
         register=formats.register,
-        message=by_number,
-        taken_wrongly=_numbers_taken_wrongly(encoder.schema) if by_number else None,
+        message=chosen.messages,
+        taken_wrongly=None if taken_wrongly is None else partial(taken_wrongly, encoder.schema),
         number=formats.number,
     )
     return encoder, Frame(registry, schema)
-
-
-def _numbers_taken_wrongly(own: str) -> Callable[[RegisteredSchema], str | None]:
-    """Return what says why readers of an older Protobuf schema would take a field for another."""
-    from stream_anon.formats.protobuf.proto_files import taken_wrongly
-
-    return lambda older: taken_wrongly(own, older.text, dict(older.references))

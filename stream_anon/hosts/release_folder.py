@@ -19,7 +19,7 @@ from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.extras import require
 from stream_anon.files.incoming import IncomingReader
 from stream_anon.files.job import FileJob
-from stream_anon.files.neighbours.ranges import JoinedRanges
+from stream_anon.files.neighbours.line_ranges import JoinedRanges
 from stream_anon.formats.tables.format_names import check_typed_columns
 from stream_anon.formats.tables.new_files import NewFile, keep, write_whole
 from stream_anon.judging.refusing import OF_CALL, Judging, When, conditions_of

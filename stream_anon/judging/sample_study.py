@@ -158,7 +158,7 @@ def _by_delay(policy: Policy, windows: Sequence[Outcome], sample: Sample) -> Los
     return loss_by_delay(seen, len(sample) / sample.seconds, policy.window)
 
 
-def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[bytes | None] = ()) -> Study:
+def study_table(policy: Policy, batches: Iterable[CodedBatch], texts: Sequence[bytes | None]) -> Study:
     """Return what all records of a table tell about its release; see `study`.
 
     All of them are counted. The forecast and people who are singled out are of the first ones, as many as a sample

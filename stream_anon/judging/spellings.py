@@ -63,14 +63,10 @@ def _spelling(
     more: Collection[Normalization],
     asked: Collection[Normalization],
 ) -> Spelling:
-    before = _spelled(ids, without)
+    before = {text for text in (_try(one, without) for one in ids) if text}
     sizes = Counter(text for text in (_try(one, [*without, *more]) for one in before) if text)
     alike = sum(size for size in sizes.values() if size > 1)
     return Spelling(name, len(before), alike, name in asked)
-
-
-def _spelled(ids: Iterable[str], steps: Collection[Normalization]) -> set[str]:
-    return {text for text in (_try(one, steps) for one in ids) if text}
 
 
 def _try(text: str, steps: Collection[Normalization]) -> str | None:

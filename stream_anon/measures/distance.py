@@ -77,16 +77,7 @@ def prec(
 ) -> float:
     """Return Prec (Sweeney 2002): 1 minus the mean of level / height over all cells; 1.0 for no record at all.
 
-    Parameters
-    ----------
-    levels
-        int64[q, c], the level of what is published for each class.
-    heights
-        int64[q], levels above a single value.
-    records
-        int64[c].
-    suppressed
-        Number of suppressed records; each cell of theirs counts as its root.
+    The parameters are those of `absolute_distance`.
     """
     return 1.0 - relative_distance(levels, heights, records, suppressed) / len(heights)
 

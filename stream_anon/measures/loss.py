@@ -47,15 +47,6 @@ def average_class_size(records: NDArray[np.int64], k: int) -> float | None:
 def conditional_entropy(codes: NDArray[np.int32], boxes: Boxes, suppressed: int = 0) -> float:
     """Return the bits that the release lost: what is unknown of each cell, summed (Gionis, Tassa 2007).
 
-    See `unknown_bits`, of one attribute after the other.
-
-    Parameters
-    ----------
-    codes
-        Integers [q, n], the original table.
-    boxes
-        What was released of it.
-    suppressed
-        Its records that were not released.
+    See `unknown_bits`, of one attribute after the other, whose parameters these are.
     """
     return sum(unknown_bits(codes, boxes, (place,), suppressed) or 0.0 for place in range(len(codes)))

@@ -79,15 +79,12 @@ def ranked(leak: Leak, attributes: Sequence[int], everything: float, largest: in
                 level.append(Leaky(chosen, leak(chosen)))
                 measured += 1
         left += comb(len(attributes), size) - len(level)
-        full += [frozenset(each.attributes) for each in level if _is_full(each, everything)]
+        enough = everything - TOLERANCE
+        full += [frozenset(each.attributes) for each in level if not each.implied and each.bits >= enough]
         if size == 1:
             alone = {each.attributes[0]: each.bits for each in level}
         found += sorted(level, key=lambda each: (-each.bits, each.attributes))
     return Ranking(tuple(found), measured, implied, left)
-
-
-def _is_full(each: Leaky, everything: float) -> bool:
-    return not each.implied and each.bits >= everything - TOLERANCE
 
 
 def _by_promise(attributes: Sequence[int], size: int, alone: dict[int, float]) -> Iterator[tuple[int, ...]]:

@@ -14,10 +14,10 @@ from math import copysign, exp, lgamma, log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.measures.digamma import digamma
-
 _CLOSE = 1e-13  # of a root: bisection ends there
 _LARGE = 1e7  # from here on the difference of two logarithms of gamma loses more digits than the series
+_SERIES_FROM = 10.0  # from here on the asymptotic series of digamma is right to 1e-13
+_SERIES = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760)
 _LEAST = 1e-12  # stands for 0 in a divisor
 _SMALL_SAMPLE = 0.1  # share of the population up to which Dankar et al. take Pitman's estimate
 
@@ -251,11 +251,19 @@ def _falling_root(function: Callable[[float], float], low: float, high: float) -
     return (low + high) / 2
 
 
-__all__ = [
-    "SampleClasses",
-    "Uniqueness",
-    "pitman",
-    "population_uniqueness",
-    "slide_negative_binomial",
-    "zayatz",
-]
+def digamma(x: float) -> float:
+    """Return the logarithmic derivative of the gamma function for x > 0, to about 12 digits; numpy has none.
+
+    By the recurrence psi(x) = psi(x + 1) - 1/x up to 10, then the asymptotic series (Abramowitz, Stegun 6.3.18).
+    """
+    found = 0.0
+    while x < _SERIES_FROM:
+        found -= 1 / x
+        x += 1
+    inverse = 1 / (x * x)
+    power = inverse
+    found += log(x) - 0.5 / x
+    for factor in _SERIES:
+        found += factor * power
+        power *= inverse
+    return found

@@ -16,7 +16,6 @@ from stream_anon.settings.yaml_text import read_yaml
 
 BLOCK = r"(?m)^{key}:[^\n]*(?:\n(?:[ \t]+[^\n]*|[ \t]*(?=\n[ \t]+\S)))*(?:\n|\Z)"
 """The text of a top-level key with all that belongs to it, for `format` and `re`."""
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _LEVEL = re.compile(r"\bmin_level: *[0-9]+")
 
 
@@ -104,15 +103,3 @@ def _same(text: str, wanted: Mapping[str, Any]) -> bool:
         return bool(read_yaml(text) == wanted)
     except Exception:  # noqa: BLE001 - it is written anew then
         return False
-
-
-def in_flow(value: object) -> str:
-    """Return mappings, texts and numbers as YAML on one line."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(key)}: {in_flow(item)}" for key, item in value.items()) + "}"
-    return _key(value) if isinstance(value, str) else str(value)
-
-
-def _key(name: str) -> str:
-    plain = _PLAIN.fullmatch(name) and yaml.safe_load(name) == name
-    return name if plain else json.dumps(name, ensure_ascii=False)

@@ -59,11 +59,6 @@ class FamilyLosses:
     def __len__(self) -> int:
         return len(self._batch)
 
-    @property
-    def measured(self) -> int:
-        """Return how many families were measured."""
-        return len(self._known)
-
     def of(self, family: Family) -> float:
         """Return the NCP of the records of a family's people, summed; 1 for one that is suppressed."""
         known = frozenset(family)

@@ -194,12 +194,11 @@ class Worker:
         self._parts.bounding.sealed(full.window)
         outgoing = OutgoingWindow(
             full.window,
-            full.times,
+            full.readings,
             holdings.membership,
             places,
             targets,
             holdings.topic_ids,
-            full.readings,
         )
         self._queue.put(outgoing)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from stream_anon.conditions import Condition
-from stream_anon.formats.codecs import REGISTERED
+from stream_anon.formats.registered_formats import REGISTERED
 from stream_anon.ports import MOST_RECORD_BYTES
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.settings.formats.registry import FormatName, FormatSettings, RegistrySettings

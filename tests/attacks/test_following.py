@@ -11,7 +11,7 @@ import pytest
 from benchmarks.following import Reader
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.domains.families import label_of
-from stream_anon.operations.families import deal
+from stream_anon.operations.dealt_families import deal
 from tests.attacks.conftest import Measured
 from tests.attacks.town import HOMES, Person, Service, classes_of, town_policy, townspeople
 

@@ -11,7 +11,7 @@ import pytest
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.domains.families import Family, ShownAs, label_of
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.families import deal
+from stream_anon.operations.dealt_families import deal
 from stream_anon.operations.whole_families import deal_whole
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened

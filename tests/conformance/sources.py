@@ -85,7 +85,7 @@ async def _memory(_: ApacheKafka | None, __: str) -> AsyncIterator[Input]:
 
 class _InFaust:
     def __init__(self, topic: str) -> None:
-        from stream_anon.hosts.faust.source import FaustSource
+        from stream_anon.hosts.faust.faust_source import FaustSource
         from tests.support.faust_stream import FaustStream
 
         self._topic = topic
@@ -163,6 +163,6 @@ async def _kafka(broker: ApacheKafka | None, name: str) -> AsyncIterator[Input]:
 
 SOURCES: Mapping[str, Origin] = {
     "memory": Origin("tests.support.memory.MemorySource", _memory),
-    "faust": Origin("stream_anon.hosts.faust.source.FaustSource", _faust),
+    "faust": Origin("stream_anon.hosts.faust.faust_source.FaustSource", _faust),
     "kafka": Origin("stream_anon.adapters.kafka.reading.source.KafkaSource", _kafka, broker=True),
 }

@@ -23,6 +23,7 @@ from stream_anon.recoding.recoders import recoder as protocol
 from stream_anon.recoding.recoders.datafly import DataFly
 from stream_anon.recoding.recoders.incognito import Incognito
 from stream_anon.recoding.recoders.min_gen import KMinimal, MinGen
+from stream_anon.recoding.recoders.mu_argus import MuArgus
 from stream_anon.recoding.recoders.optimal import Ola
 from stream_anon.recoding.recoders.recoder import Recoder, Recoding, RecodingGoal
 from stream_anon.recoding.recoders.recoders_by_name import RECODERS
@@ -94,7 +95,7 @@ def test_each_published_group_is_large_and_diverse_enough_where_the_method_promi
         if people < asked.k or (asked.l > 1 and min(values, default=asked.l) < asked.l):
             below += len(rows)
     assert below == found.below_k
-    assert not (below and recoder.guarantees)
+    assert not below or isinstance(recoder, MuArgus)  # looks at combinations of two and three attributes only
 
 
 EVERY = [pytest.param(make, id=f"{name}-{i}") for name, own in SPECIMENS.items() for i, make in enumerate(own)]

@@ -9,7 +9,7 @@ from random import Random
 
 from aiokafka.record.util import calc_crc32c
 
-from stream_anon.adapters.kafka.bulk.record_kernels import HEAD, HEAD_FIELDS
+from stream_anon.adapters.kafka.bulk.batch_head import HEAD, BatchHead
 from stream_anon.ports.headers import HeaderRule
 from tests.fuzz.mutations import mutated, odd_varint
 from tests.support.hostile_batches import GZIP, MOST, PACK, Raw, batch_of, varint
@@ -102,5 +102,5 @@ def moved(batches: Sequence[bytes]) -> list[bytes]:
     for batch in batches:
         found.append(struct.pack(">q", base) + batch[8:])
         if len(batch) >= HEAD:
-            base += max(int(HEAD_FIELDS.unpack_from(batch)[6]), 0) + 1
+            base = BatchHead.at(found[-1]).next_offset
     return found

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
 
 import cramjam
 from aiokafka import TopicPartition
@@ -18,10 +17,9 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record.util import calc_crc32c
 
 from stream_anon.adapters.kafka.bulk import unpacking
+from stream_anon.adapters.kafka.bulk.batch_head import HEAD, MARKERS, BatchHead
 from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
-from stream_anon.adapters.kafka.bulk.large_batches import Head
 from stream_anon.adapters.kafka.bulk.record_columns import Records
-from stream_anon.adapters.kafka.bulk.record_kernels import HEAD, HEAD_FIELDS
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
 from stream_anon.adapters.kafka.bulk.unread import Unread
@@ -42,7 +40,6 @@ RULES = (
 _PLACE = TopicPartition("t", 0)
 _MOST_VALUE = 1_000_000
 _RECORDS = 4  # about so many are in a batch
-_APPEND_TIME, _CONTROL, _CODEC = 8, 32, 7
 _MOST_TAKES = 200  # of one batch
 _UNPACK: Mapping[int, Callable[[bytes], bytes]] = {
     0: bytes,
@@ -87,17 +84,17 @@ def wanted_of(batch: bytes, rule: HeaderRule, *, any_stream: bool = False) -> Wa
     """
     if len(batch) < HEAD:
         return None
-    head = HEAD_FIELDS.unpack_from(batch)
-    if head[3] != 2 or head[1] != len(batch) - 12:
+    head = BatchHead.at(batch)
+    if head.format != 2 or head.length != len(batch) - 12:
         return None
-    after = head[0] + max(head[6], 0) + 1
-    if calc_crc32c(batch[21:]) != head[4]:
+    after = head.next_offset
+    if calc_crc32c(batch[21:]) != head.checksum:
         return Wanted([], sound=False, known=True, after=after)
-    if head[5] & _CONTROL:
+    if head.attributes & MARKERS:
         return Wanted([], sound=True, known=False, after=after)
-    codec, section = head[5] & _CODEC, batch[HEAD:]
-    if codec not in _UNPACK or head[12] < 0:
-        return Wanted([], sound=False, known=head[12] >= 0, after=after)  # no broker takes a count below 0
+    codec, section = head.codec, batch[HEAD:]
+    if codec not in _UNPACK or head.records < 0:
+        return Wanted([], sound=False, known=head.records >= 0, after=after)  # no broker takes a count below 0
     try:
         plain = _UNPACK[codec](section)
     except Exception:  # noqa: BLE001 - libraries of four codecs
@@ -119,15 +116,15 @@ class _OddHeaders(Exception):  # noqa: N818 - it is an answer
     """Headers are not sound."""
 
 
-def _records(plain: bytes, head: Sequence[Any], rule: HeaderRule) -> Iterator[Found]:
+def _records(plain: bytes, head: BatchHead, rule: HeaderRule) -> Iterator[Found]:
     reference = Reference(plain)
-    for offset, moment_told, stop in reference.walk(Head(head[0], head[6], head[7], None, head[12])):
+    for offset, moment_told, stop in reference.walk(head):
         value = reference.value(stop)
         lead = b"" if value is None or not rule.parts else rule.before(_held(reference, stop))
         reference.at = stop
         moment: int | None = moment_told
-        if head[5] & _APPEND_TIME:
-            moment = head[8] if head[8] >= 0 else None  # a broker sets it to its own clock
+        if (fixed := head.fixed_time) is not None:
+            moment = fixed if fixed >= 0 else None  # a broker sets it to its own clock
         yield offset, moment, None if value is None else lead + value
 
 

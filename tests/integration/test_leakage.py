@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream_anon.errors import InputError
-from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
+from stream_anon.operations.leakage.leakage_study import LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import read_table
 from stream_anon.settings.policy_file import load_policy

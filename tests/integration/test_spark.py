@@ -26,7 +26,7 @@ from stream_anon import Policy, anonymize_frame
 from stream_anon.demo.clinic import visits
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.incoming import IncomingReader
-from stream_anon.files.neighbours.ranges import LineRanges
+from stream_anon.files.neighbours.line_ranges import LineRanges
 from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.judging.one_table import whole

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from stream_anon.engine.keyed_draws import DrawsKey
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob
-from stream_anon.files.report import FileReport
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import write_document, write_json_lines
 

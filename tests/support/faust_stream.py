@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 
-from stream_anon.hosts.faust.source import FaustSource
+from stream_anon.hosts.faust.faust_source import FaustSource
 from stream_anon.ports import Membership, Place
 
 
@@ -54,7 +54,7 @@ class FaustStream:
             self._agent.cancel()
             await asyncio.gather(self._agent, return_exceptions=True)
 
-    # -- what the source asks of the app's consumer; see `stream_anon.hosts.faust.source.Group` --------------------
+    # -- what the source asks of the app's consumer; see `stream_anon.hosts.faust.group.FaustGroup` ---------------
 
     def membership(self) -> Membership | None:
         return Membership(self.generation, "app") if self.generation else None

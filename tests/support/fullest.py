@@ -29,8 +29,8 @@ from stream_anon.microdata.population.presence import PresenceBound
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.leakage.leakage_page import leakage_page
+from stream_anon.operations.leakage.leakage_study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.presence_shares import PresenceLeakage, PresenceShares
-from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import suggest_levels
 from stream_anon.operations.negotiate.negotiating import NegotiationRequest, negotiate_over
 from stream_anon.operations.negotiate.negotiation_page import negotiation_page
@@ -41,10 +41,10 @@ from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.samples import sample_of_file
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.operations.utility.classifier_scores import ClassifierReport, LearningReport, Score
-from stream_anon.operations.utility.risk import RiskFound, RiskReport
-from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
+from stream_anon.operations.utility.release_risks import RiskFound, RiskReport
 from stream_anon.operations.utility.utility_page import utility_page
 from stream_anon.operations.utility.utility_report import UtilityReport
+from stream_anon.operations.utility.utility_study import AttributeKept, LabelKept, PairKept, Utility
 from stream_anon.service import events as e
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.service.status.status_board import REMARKS, StatusBoard
@@ -188,7 +188,7 @@ def _window(batch: str) -> e.WindowPublished:
         gcp=0.98765,
         gate_violations=3,
         arrivals=((1000.0, 640),),
-        broker_times=np.empty(0),
+        readings=e.Readings(),
         faults={(reason.label, i % 6): MOST_RECORDS for i, reason in enumerate(reasons) if not reason.is_ignored},
         ignored={reason.label: MOST_RECORDS for reason in reasons if reason.is_ignored},
         lost=((TOPIC, 1, 0, MANY),),

@@ -11,7 +11,7 @@ import cramjam
 from aiokafka.codec import lz4_encode, snappy_encode, zstd_encode
 from aiokafka.record.util import calc_crc32c
 
-from stream_anon.adapters.kafka.bulk.record_kernels import HEAD_FIELDS
+from stream_anon.adapters.kafka.bulk.batch_head import AFTER_LENGTH, ATTRIBUTES_AT, CHECKSUM_AT, HEAD, BatchHead
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 PACK: dict[int, Callable[[bytes], bytes]] = {
@@ -88,13 +88,16 @@ def batch_of(
     plain = b"".join(record.bytes_at(place) for place, record in enumerate(records)) + tail
     section = (packed or PACK[codec])(plain)
     many = len(records)
-    head = HEAD_FIELDS.pack(
-        base, HEAD_FIELDS.size - 12 + len(section), -1, 2, 0, codec | attributes,
-        many - 1 if last is None else last, first_time, first_time, -1, -1, -1, many if count is None else count,
-    )  # fmt: skip
-    data = bytearray(head + section)
-    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
-    return bytes(data)
+    head = BatchHead(
+        base_offset=base,
+        length=HEAD - AFTER_LENGTH + len(section),
+        attributes=codec | attributes,
+        last_offset=many - 1 if last is None else last,
+        first_time=first_time,
+        largest_time=first_time,
+        records=many if count is None else count,
+    )
+    return with_head(head.packed() + section)
 
 
 def empty_members(count: int) -> bytes:
@@ -168,17 +171,10 @@ def _raw_snappy(plain: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(plain))
 
 
-_FIELDS = (
-    *("base", "length", "leader_epoch", "format", "checksum", "attributes", "last", "first_time", "largest_time"),
-    *("producer", "epoch", "sequence", "count"),
-)
-
-
 def with_head(batch: bytes, **fields: int) -> bytes:
     """Return a batch with other fields of its head and a true checksum."""
-    told = dict(zip(_FIELDS, HEAD_FIELDS.unpack_from(batch), strict=True)) | fields
-    data = bytearray(HEAD_FIELDS.pack(*told.values()) + batch[HEAD_FIELDS.size :])
-    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
+    data = bytearray(BatchHead.at(batch)._replace(**fields).packed() + batch[HEAD:])
+    struct.pack_into(">I", data, CHECKSUM_AT, calc_crc32c(bytes(data[ATTRIBUTES_AT:])))
     return bytes(data)
 
 
@@ -251,10 +247,11 @@ def _of_odd_heads() -> Iterator[tuple[str, bytes]]:
         yield f"{time} ms for the largest time", with_head(batch_of(GOOD), largest_time=time)
     yield "no records", batch_of([])
     yield "no records up to 5", batch_of([], last=5)
-    for name in ("producer", "epoch", "sequence"):
+    for name in ("producer", "producer_epoch", "base_sequence"):
         for number in (0, 5, 32_767):
             yield f"{name} {number}", with_head(batch_of(GOOD), **{name: number})
-    yield "producer, epoch and sequence", with_head(batch_of(GOOD), producer=2**62, epoch=5, sequence=MOST)
+    odd_producer = {"producer": 2**62, "producer_epoch": 5, "base_sequence": MOST}
+    yield "producer, epoch and sequence", with_head(batch_of(GOOD), **odd_producer)
     yield "another leader's epoch", with_head(batch_of(GOOD), leader_epoch=7)
     yield "a wrong checksum", batch_of(GOOD)[:-1] + b"\x01"
     for attributes in (5, 6, 8, 24, 48, 64, 128, 256, 0x4000, -0x8000):

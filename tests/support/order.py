@@ -50,7 +50,7 @@ _FIRST = (
     "tests/simulation/test_wire.py",
     "tests/properties/test_codec.py",
     "tests/properties/test_adult.py",
-    "tests/unit/operations/propose/test_propose.py",
+    "tests/unit/operations/propose/test_proposing.py",
     "tests/unit/deploy/test_alerts.py",
     "tests/unit/service/test_worker.py",
     "tests/attacks/test_sybils.py",

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from stream_anon.operations.propose.propose import propose
+from stream_anon.operations.propose.proposing import propose
 
 Record = dict[str, Any]
 

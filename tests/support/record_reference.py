@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stream_anon.adapters.kafka.bulk.large_batches import Head
+from stream_anon.adapters.kafka.bulk.batch_head import BatchHead
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 
 Record = tuple[int, int, bytes | None]
@@ -39,10 +39,10 @@ class Reference:
         begin, self.at = self.at, self.at + max(size, 0)
         return None if size < 0 else self.data[begin : self.at]
 
-    def walk(self, head: Head) -> Iterator[tuple[int, int, int]]:
+    def walk(self, head: BatchHead) -> Iterator[tuple[int, int, int]]:
         """Yield offset and time of each record, and where it ends; `at` stands at its key, and must end there."""
         before = -1
-        for _ in range(head.count):
+        for _ in range(head.records):
             size = self.number(32, len(self.data))
             stop = self.at + size
             if size < 0 or stop > len(self.data):
@@ -52,11 +52,11 @@ class Reference:
             if not before < place <= head.last_offset:
                 raise UnsoundError
             before = place
-            yield head.base_offset + place, (head.base_time + time + _HALF) % (2 * _HALF) - _HALF, stop
+            yield head.base_offset + place, (head.first_time + time + _HALF) % (2 * _HALF) - _HALF, stop
         if self.at != len(self.data):
             raise UnsoundError
 
-    def records(self, head: Head) -> Iterator[Record]:
+    def records(self, head: BatchHead) -> Iterator[Record]:
         """Yield offset, time and value of each record."""
         for offset, time, stop in self.walk(head):
             yield offset, time, self.value(stop)

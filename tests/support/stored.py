@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob
-from stream_anon.files.report import FileReport
 from stream_anon.hosts.release_folder import StoredRelease
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import Wanted, audit_files

@@ -185,7 +185,7 @@ def test_the_environment_switches_no_check_off() -> None:
 
 UNCHECKED = {
     # What writes batches takes room that its caller has counted.
-    "stream_anon.adapters.kafka.bulk.record_kernels": {"write_values"},
+    "stream_anon.adapters.kafka.writing.value_kernels": {"write_values"},
     # These compare the ends of their spans before they begin, or are called for what was compared.
     "stream_anon.formats.writing.copying": {"copied"},
     "stream_anon.formats.writing.strings": {"is_utf8", "letter_bytes", "put_escape", "put_string"},

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
-from stream_anon.cli.exit_codes import MEANINGS
+from stream_anon.cli.app import EXIT_CODES
 from stream_anon.cli.main import app
 from stream_anon.errors import BrokerError
 from stream_anon.settings.json_schema import meaning
@@ -115,6 +115,11 @@ def test_no_sentence_becomes_an_item_of_a_list_because_its_line_begins_with_a_nu
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_table_has_run_together_into_a_paragraph(page: Path) -> None:
+    assert re.findall(r".*\S +\| +\| *-{3}.*", page.read_text()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = set(FILE.findall(_code(page)))
     missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "stream_anon" / name).exists())]
@@ -166,7 +171,7 @@ def test_the_readme_is_read_within_a_minute() -> None:
 def test_the_page_of_commands_has_every_command_and_exit_code() -> None:
     page = (ROOT / "docs" / "reference" / "commands.md").read_text()
     assert dict(re.findall(r"^\| ([0-9]+) \| (.*) \|$", page, re.MULTILINE)) == {
-        str(code): meaning for code, meaning in MEANINGS.items()
+        str(code): meaning for code, meaning in EXIT_CODES.items()
     }
     assert [name for name in COMMANDS if f"`stream-anon {name}" not in page] == []
 
@@ -197,4 +202,4 @@ def test_the_demo_without_its_broker_says_how_to_install_it(monkeypatch: pytest.
 def test_help_has_the_exit_codes_and_offers_completion() -> None:
     told = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
     assert "--install-completion" in told
-    assert [meaning for code, meaning in MEANINGS.items() if f"{code} {meaning[:20]}" not in told] == []
+    assert [meaning for code, meaning in EXIT_CODES.items() if f"{code} {meaning[:20]}" not in told] == []

@@ -8,8 +8,6 @@ from tests.support.data import ROOT
 
 MOST_MODULES, MOST_LINES = 15, 300
 LARGER = {
-    "formats/codecs.py": "the table of formats, and what reads and writes each",
-    "adapters/kafka/bulk/record_kernels.py": "the format of record batches, read and written side by side",
     "adapters/kafka/ledger/ledger.py": "one class: its methods share the state of one follower",
     "adapters/kafka/reading/source.py": "one class: its methods share the state of one consumer",
     "ports/log_lines.py": "the table of all log lines",

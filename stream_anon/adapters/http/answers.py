@@ -44,6 +44,13 @@ def answer(body: bytes, kind: str = TEXT, status: int = 200) -> web.Response:
     return web.Response(body=body, status=status, headers={**HEADERS, "Content-Type": kind})
 
 
+def wrong_method(allowed: str) -> web.Response:
+    """Return the answer to a request of another method than those that are allowed."""
+    refused = answer(b"method not allowed\n", status=405)
+    refused.headers["Allow"] = allowed
+    return refused
+
+
 def public_pages(service: ObservedService, metrics: Callable[[], bytes], metrics_type: str) -> dict[str, Page]:
     """Return the pages for probes and for Prometheus."""
 
@@ -81,9 +88,7 @@ def obey(request: web.BaseRequest, order: Order) -> web.Response:
     Before a browser sends this header for a page of another origin, it asks for permission, and never gets it.
     """
     if request.method != "POST":
-        refused = answer(b"method not allowed\n", status=405)
-        refused.headers["Allow"] = "POST"
-        return refused
+        return wrong_method("POST")
     if request.headers.get(ORDER_HEADER) != request.path.removeprefix("/"):
         return answer(f"forbidden: the header {ORDER_HEADER} must name the order\n".encode(), status=403)
     seconds = _seconds(request.query.get("for", "inf"))
@@ -111,7 +116,5 @@ def respond(request: web.BaseRequest, pages: Mapping[str, Page]) -> web.Response
     if page is None:
         return answer(b"not found\n", status=404)
     if request.method not in ("GET", "HEAD"):
-        refused = answer(b"method not allowed\n", status=405)
-        refused.headers["Allow"] = "GET, HEAD"
-        return refused
+        return wrong_method("GET, HEAD")
     return page()

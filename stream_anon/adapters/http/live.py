@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
-from stream_anon.adapters.http.answers import HEADERS, answer
+from stream_anon.adapters.http.answers import HEADERS, answer, wrong_method
 
 MOST_READERS = 8  # browsers come back by themselves, so a reader beyond these only waits
 READING_SECONDS = 300.0  # seconds after which the browser must connect again, so that no connection grows old
@@ -35,9 +35,7 @@ class LiveStatus:
     async def respond(self, request: web.BaseRequest) -> web.StreamResponse:
         """Send events until the reader leaves, is too slow or too old, or the service stops."""
         if request.method != "GET":
-            refused = answer(b"method not allowed\n", status=405)
-            refused.headers["Allow"] = "GET"
-            return refused
+            return wrong_method("GET")
         if self._readers >= MOST_READERS or self._stopping.is_set():
             return answer(b"too many readers\n", status=503)
         self._readers += 1

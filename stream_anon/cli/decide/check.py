@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +15,7 @@ from rich.text import Text
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.cli.printing import console_of, ruled_table
 from stream_anon.conditions import Condition
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.judging.findings import Severity
@@ -76,20 +76,15 @@ def check(
     if as_json:
         sys.stdout.write(json.dumps(report.document(), indent=2) + "\n")
     else:
-        show(report, _console())
+        show(report, console_of(WIDTH))
     return 1 if report.forbids else 0
-
-
-def _console() -> Console:
-    console = Console(highlight=False, markup=False)
-    return Console(highlight=False, markup=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
 
 
 def show(report: CheckReport, console: Console) -> None:
     """Print a report."""
     _heading(console, "Policy")
     _show_policy(console, report.policy)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    table = ruled_table()
     for name in ("attribute", "role", "values", "what they are", "published"):
         table.add_column(name, justify="right" if name == "values" else "left", overflow="fold")
     for facts in report.attributes:

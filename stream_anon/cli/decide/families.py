@@ -8,7 +8,7 @@ import typer
 
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.microdata.domains.families import ShownAs
-from stream_anon.operations.families import families_of, unfamilied
+from stream_anon.operations.dealt_families import families_of, unfamilied
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED
 from stream_anon.settings.policy_file import load_policy

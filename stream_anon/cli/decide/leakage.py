@@ -15,13 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.cli.printing import console_of
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
 from stream_anon.operations.leakage.leakage_page import leakage_page
+from stream_anon.operations.leakage.leakage_study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.presence_shares import COLUMNS as PRESENCE_COLUMNS
 from stream_anon.operations.leakage.presence_shares import PresenceLeakage
-from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, SetLeakage, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.policy_text import check_output, with_lowest_levels
 from stream_anon.operations.samples import SampleSource
@@ -97,8 +98,7 @@ def leakage(
             found["suggestion"] = None if suggestion is None else suggestion.document()
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        console = Console(highlight=False, markup=False)
-        console = Console(highlight=False, markup=False, width=WIDTH if not console.is_terminal else None)
+        console = console_of(WIDTH, bounded=False)
         show(report, console)
         if told.suggest:
             show_suggestion(table.policy, report, suggestion, console)
@@ -163,7 +163,7 @@ def _show_sets(size: int, sets: list[SetLeakage], asked: LeakageRequest, width: 
     shown = sets if size == 1 else sets[:SHOWN]
     after = shown[0].after is not None
     headings = ["bits", "leaked", *(["after"] if after else []), "singled out"]
-    rows = [_figures(each, asked) for each in shown]
+    rows = [[f"{each.bits:.2f}", *each.shares(asked)] for each in shown]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     # A table that is too wide would lose digits of its figures: names give way, which can be folded.
     room = console.width - sum(widths) - BAR - GAP * (len(widths) + 1)
@@ -208,10 +208,6 @@ def _show_rows(headings: Sequence[str], rows: Sequence[Sequence[str]], console: 
         table.add_row(*map(Text, row))
     console.print()
     console.print(table)
-
-
-def _figures(each: SetLeakage, asked: LeakageRequest) -> list[str]:
-    return [f"{each.bits:.2f}", *each.shares(asked)]
 
 
 def _bar(each: SetLeakage) -> str:

@@ -9,7 +9,7 @@ import typer
 from stream_anon.cli.compiling import saying_when_compiling
 from stream_anon.errors import InputError
 from stream_anon.formats.tables.format_names import Format
-from stream_anon.operations.learn import learn_from_file
+from stream_anon.operations.learning import learn_from_file
 from stream_anon.settings.learned_order import order_text
 from stream_anon.settings.policy_file import load_policy
 

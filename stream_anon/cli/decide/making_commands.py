@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stream_anon.cli.app import Config, PolicyFile, SampledConfig, SampleFile, SchemaKind, StandardFormat, app
-from stream_anon.cli.decide.commands import sampled
+from stream_anon.cli.decide.decide_commands import sampled
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.microdata.domains.families import ShownAs
 

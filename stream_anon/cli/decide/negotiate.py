@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.cli.compiling import saying_when_compiling
+from stream_anon.cli.printing import console_of, ruled_table
 from stream_anon.errors import Refused, SettingsError
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.negotiate import negotiating
@@ -99,7 +98,7 @@ def negotiate(config: Path, source: SampleSource, asked: NegotiationRequest, out
     if output.as_json:
         sys.stdout.write(json.dumps(found.document(), indent=2) + "\n")
     else:
-        show(found, _console())
+        show(found, console_of(WIDTH))
     if output.page is not None:
         _write(output.page, negotiation_page(found))
     if output.policy is not None:
@@ -133,11 +132,6 @@ def _written(found: Negotiation, text: str, config: Path, relaxation: Relaxation
 def _write(path: Path, text: str) -> None:
     write_whole(path, text.encode())
     typer.echo(f"stream-anon: wrote {path}", err=True)
-
-
-def _console() -> Console:
-    console = Console(highlight=False, markup=False)
-    return Console(highlight=False, markup=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
 
 
 def show(found: Negotiation, console: Console) -> None:
@@ -203,7 +197,7 @@ def _show_relaxations(console: Console, found: Negotiation) -> None:
 
 
 def _show_schemes(console: Console, found: Negotiation, schemes: dict[str, Scheme]) -> None:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    table = ruled_table()
     table.add_column("  attribute")
     for name in (*schemes, "at most", "of"):
         table.add_column(name, justify="right")

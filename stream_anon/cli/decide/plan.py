@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from stream_anon.cli.compiling import saying_when_compiling
-from stream_anon.cli.counting import counting
+from stream_anon.cli.printing import console_of, ruled_table
+from stream_anon.cli.progress_bars import counting
 from stream_anon.errors import SettingsError
 from stream_anon.extras import require
 from stream_anon.formats.tables.new_files import write_whole
@@ -112,8 +111,7 @@ def show_plan(
         _write(told.document, json.dumps(found.document(), indent=2).encode() + b"\n", console)
     if told.picture is not None:
         _write(told.picture, plan_plot(found), console)
-    shown = Console(highlight=False, markup=False)
-    show(found, Console(highlight=False, markup=False, width=None if shown.is_terminal else WIDTH))
+    show(found, console_of(WIDTH, bounded=False))
     return 0 if found.met else 1
 
 
@@ -138,7 +136,7 @@ def show(found: Plan, console: Console) -> None:
     if arrivals.rejected:
         console.print(Text(f"{arrivals.rejected:,} of them do not fit the policy and are left out", style="yellow"))
     several_l = any(trial.setting.l is not None for trial in found.trials)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table = ruled_table(gap=1)
     for name in ("", "k", *(["l"] if several_l else []), "engine", "records", "delay", "windows"):
         table.add_column(name, justify="left" if name in ("", "engine") else "right")
     for name in ("mean", "95 %", "longest", "suppressed", "loss"):
@@ -146,7 +144,7 @@ def show(found: Plan, console: Console) -> None:
     for place, trial in enumerate(found.trials):
         setting, figures = trial.setting, trial.figures
         mark = "*" if place in found.front else ""
-        own = [mark, str(setting.k), *([_plain(setting.l)] if several_l else []), setting.engine]
+        own = [mark, str(setting.k), *([str(setting.l or "-")] if several_l else []), setting.engine]
         records = "auto" if found.is_auto(setting) else f"{setting.max_records:,}"
         own += [records, f"{setting.max_delay:g} s"]
         if figures is None:
@@ -183,8 +181,7 @@ def _show_delays(found: Plan, console: Console) -> None:
     console.print()
     console.print(Text("By rate and delay, with window.target_loss for the second", style="bold"))
     for setting, told in found.by_delay:
-        promise = f"k {setting.k}" + (f", l {setting.l}" if setting.l is not None else "")
-        console.print(Text(f"  {promise}, {setting.engine}: {told}"))
+        console.print(Text(f"  {setting.promise}, {setting.engine}: {told}"))
 
 
 def _show_sizes(found: Plan, console: Console) -> None:
@@ -220,10 +217,6 @@ def _as_settings(found: Plan, setting: Setting) -> str:
     records = "" if found.is_auto(setting) else f"max_records: {setting.max_records}, "
     window = f"{records}max_delay: {setting.max_delay:g}s"
     return f"engine: {{name: {setting.engine}}}, window: {{{window}}}"
-
-
-def _plain(number: int | None) -> str:
-    return "-" if number is None else str(number)
 
 
 def _listed(option: str, text: str, read: Callable[[str], _Value]) -> Sequence[_Value]:

@@ -10,7 +10,7 @@ import typer
 from stream_anon.errors import InputError
 from stream_anon.operations.propose.advice import USUAL_RISK
 from stream_anon.operations.propose.cuts import wanted_ranges
-from stream_anon.operations.propose.propose import propose as propose_text
+from stream_anon.operations.propose.proposing import propose as propose_text
 
 
 def propose(

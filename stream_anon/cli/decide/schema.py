@@ -24,16 +24,14 @@ def _json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _yaml(document: Any) -> str:
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=116)
-
-
 _WRITERS: Mapping[SchemaKind, Callable[[Policy], str]] = {
     SchemaKind.JSON_SCHEMA: lambda policy: _json(released_schema(policy)),
     SchemaKind.AVRO: lambda policy: _json(avro_schema(policy)),
     SchemaKind.PROTOBUF: protobuf_schema,
     SchemaKind.SQL: sql_table,
-    SchemaKind.ODCS: lambda policy: _yaml(data_contract(policy)),
+    SchemaKind.ODCS: lambda policy: yaml.safe_dump(
+        data_contract(policy), sort_keys=False, allow_unicode=True, width=116
+    ),
 }
 
 

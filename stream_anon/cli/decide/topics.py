@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from stream_anon.adapters.kafka.topics.descriptions import Described
 from stream_anon.adapters.kafka.topics.plans import TopicPlan, counted
+from stream_anon.cli.printing import console_of, ruled_table
 from stream_anon.operations.check import topic_setup
 from stream_anon.operations.check.topic_setup import TopicSetup
 
@@ -34,9 +33,7 @@ def topics(config: Path, *, create: bool, inputs: bool, commands: bool, partitio
             if plan.missing:
                 typer.echo(plan.command(setup.tools))
         return 0
-    console = Console(highlight=False, markup=False)
-    width = min(console.width, WIDTH) if console.is_terminal else WIDTH
-    console = Console(highlight=False, markup=False, width=width)
+    console = console_of(WIDTH)
     if not create:
         return show(setup, console)
     wanted = setup.to_create(inputs=inputs)
@@ -59,7 +56,7 @@ def _created(plan: TopicPlan, made: Described | str) -> str:
 
 def show(setup: TopicSetup, console: Console) -> int:
     """Print the topics; return the exit code."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    table = ruled_table()
     for name in ("topic", "purpose", "is", "should be"):
         table.add_column(name, overflow="fold")
     for plan in setup.plans:

@@ -11,23 +11,19 @@ import typer
 from rich.console import Console
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.cli.counting import counting
-from stream_anon.cli.figures import print_figures, print_remarks
+from stream_anon.cli.printing import print_figures, print_remarks
+from stream_anon.cli.progress_bars import counting
 from stream_anon.errors import SettingsError
 from stream_anon.extras import require
 from stream_anon.formats.tables.new_files import write_whole
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import LabelBook, OriginalTable, Released, read_released, read_table
 from stream_anon.operations.utility.classifier_scores import LearningReport, study_learning
-from stream_anon.operations.utility.classifiers import (
-    CLASSIFIERS,
-    SEARCH,
-    Effort,
-)
-from stream_anon.operations.utility.risk import RiskRequest, study_risks
-from stream_anon.operations.utility.study import study_utility
+from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort
+from stream_anon.operations.utility.release_risks import RiskRequest, study_risks
 from stream_anon.operations.utility.utility_page import utility_page
 from stream_anon.operations.utility.utility_report import UtilityReport
+from stream_anon.operations.utility.utility_study import study_utility
 from stream_anon.settings.policy_file import load_policy
 
 
@@ -60,40 +56,29 @@ class ClassifierTask:
 
 @dataclass(frozen=True, slots=True)
 class UtilityRequest:
-    """What is asked of the releases.
+    """What is asked of the releases, and how the report is shown.
 
     Parameters
     ----------
     seed
         Seed of everything that is drawn.
-    threshold
-        A risk, above which people are counted.
-    population
-        People of whom those of the records are a sample; None if that is not known.
     lesson
         None where classifiers shall learn nothing.
     collapse_levels
         Whether distances and Prec count levels that part the original values alike as one.
+    as_json, page
+        As JSON instead of tables, and as a page too.
     """
 
     seed: int
-    threshold: float
-    population: int | None
+    risk: RiskRequest
     lesson: ClassifierTask | None
-    collapse_levels: bool = False
+    collapse_levels: bool
+    as_json: bool
+    page: Path | None
 
 
-@dataclass(frozen=True, slots=True)
-class UtilityOutput:
-    """How the report is shown: as JSON instead of tables, and as a page too."""
-
-    as_json: bool = False
-    page: Path | None = None
-
-
-def utility(
-    config: Path, original: str, released: Sequence[Path], asked: UtilityRequest, told: UtilityOutput
-) -> int:
+def utility(config: Path, original: str, released: Sequence[Path], asked: UtilityRequest) -> int:
     """Print what releases of a file keep and lose, their risks, and how well classifiers learn from them; return 0.
 
     Raises
@@ -114,12 +99,12 @@ def utility(
         test = read_table(policy, SampleSource(lesson.test, config), book)
     collapse = asked.collapse_levels
     found = tuple(study_utility(table, each, seed, collapse_levels=collapse) for each in releases)
-    risk = study_risks(table, releases, RiskRequest(asked.threshold, asked.population))
+    risk = study_risks(table, releases, asked.risk)
     learning = None if lesson is None else _learning(table, releases, test, lesson, seed)
     report = UtilityReport(table.source, table.population.rows, policy.k, seed, found, risk, learning, collapse)
-    if told.page is not None:
-        write_whole(told.page, utility_page(report).encode())
-    if told.as_json:
+    if asked.page is not None:
+        write_whole(asked.page, utility_page(report).encode())
+    if asked.as_json:
         typer.echo(json.dumps(report.document(), indent=2, ensure_ascii=False))
     else:
         show(report, Console(highlight=False, markup=False))

@@ -55,8 +55,10 @@ def compare_utility(
     page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page too.")] = None,
 ) -> None:
     """Say what releases of a file keep and lose, how likely people are found again, and what classifiers learn."""
-    from stream_anon.cli.decide.utility import UtilityOutput, UtilityRequest, lesson_of, utility
+    from stream_anon.cli.decide.utility import UtilityRequest, lesson_of, utility
+    from stream_anon.operations.utility.release_risks import RiskRequest
 
     lesson = lesson_of(label, test, seconds, search=search)
-    asked = UtilityRequest(seed, risk_threshold, population, lesson, collapse_levels)
-    raise typer.Exit(utility(config, original, released, asked, UtilityOutput(as_json, page)))
+    risk = RiskRequest(risk_threshold, population)
+    asked = UtilityRequest(seed, risk, lesson, collapse_levels, as_json, page)
+    raise typer.Exit(utility(config, original, released, asked))

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.cli.figures import print_figures, print_remarks
+from stream_anon.cli.printing import print_figures, print_remarks
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.attack.attack_report import HEADINGS, AttackReport

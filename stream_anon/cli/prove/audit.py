@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
@@ -17,52 +15,50 @@ from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.prometheus.audit_file import write_audit_file
 from stream_anon.audit.scope import AuditScope
 from stream_anon.audit.verdict import Change, Verdict, Violation
-from stream_anon.cli.counting import counting_on
+from stream_anon.cli.printing import titled_table
+from stream_anon.cli.progress_bars import counting_read
 from stream_anon.microdata.bounds import k_in_words
 from stream_anon.operations.audit import auditing
-from stream_anon.operations.audit.audit_report import as_json, asked_of, figures_of, iso
+from stream_anon.operations.audit.audit_report import as_json as as_object
+from stream_anon.operations.audit.audit_report import asked_of, figures_of, iso
 from stream_anon.operations.audit.auditing import AuditReport, Wanted
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
-from stream_anon.ports import Clock
 
 SHOWN = 50  # violations printed one by one
 
 
-@dataclass(frozen=True)
-class AuditOptions:
-    """What is audited beside the subject, and how the report is written."""
+def audit(
+    config: Path,
+    files: tuple[Path, Path] | None,
+    wanted: Wanted,
+    scope: tuple[str | None, str | None],
+    *,
+    as_json: bool,
+    metrics: Path | None,
+) -> int:
+    """Audit the output topic of a settings file, or files; return 1 on any violation, else 0.
 
-    since: str | None = None
-    batch: str | None = None
-    former: tuple[str, ...] = ()
-    as_json: bool = False
-    metrics: Path | None = None
-    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    keys: tuple[Path, ...] = ()
-    public_keys: tuple[Path, ...] = ()
-
-
-def audit_files(policy: Path, output: Path, certificates: Path, options: AuditOptions) -> int:
-    """Audit files; return 1 on any violation, else 0."""
-    return _told(options, lambda wanted, clock: auditing.audit_files(policy, output, certificates, wanted, clock))
-
-
-def audit_topic(config: Path, options: AuditOptions) -> int:
-    """Audit the output topic of a settings file; return 1 on any violation, else 0."""
-    return _told(options, lambda wanted, clock: auditing.audit_topic(config, wanted, clock))
-
-
-def _told(options: AuditOptions, audit: Callable[[Wanted, Clock], AuditReport]) -> int:
-    clock = SystemClock()
-    since = -inf if options.since is None else auditing.moment_of("--since", options.since, clock.wall())
-    stretch, former = AuditScope(since, options.batch), frozenset(options.former)
-    wanted = Wanted(stretch, former, options.overrides, options.keys, options.public_keys)
-    with counting_on("records and certificates read") as progress:
-        report = audit(replace(wanted, progress=progress), clock)
-    if options.metrics is not None:
-        write_audit_file(options.metrics, figures_of(report))
-    if options.as_json:
-        typer.echo(json.dumps(as_json(report), indent=2, ensure_ascii=False))
+    Parameters
+    ----------
+    files
+        Released records and their certificates; None for the topics.
+    wanted
+        Without its stretch, which follows from `scope`.
+    scope
+        `--since` and `--batch`; None where all windows are wanted.
+    """
+    clock, (since, batch) = SystemClock(), scope
+    start = -inf if since is None else auditing.moment_of("--since", since, clock.wall())
+    with counting_read() as progress:
+        wanted = replace(wanted, stretch=AuditScope(start, batch), progress=progress)
+        if files is None:
+            report = auditing.audit_topic(config, wanted, clock)
+        else:
+            report = auditing.audit_files(config, *files, wanted, clock)
+    if metrics is not None:
+        write_audit_file(metrics, figures_of(report))
+    if as_json:
+        typer.echo(json.dumps(as_object(report), indent=2, ensure_ascii=False))
         return 0 if report.verdict.clean and _holds(report) else 1
     return show(report, Console(markup=False, highlight=False))
 
@@ -172,9 +168,9 @@ def _show_policies(report: AuditReport, console: Console) -> None:
     periods = report.verdict.periods
     if not periods or (len(periods) == 1 and periods[0].promises == report.promises):
         return
-    table = Table(title="Policies", title_justify="left")
-    for heading in ("policy", "revision", "k", "first window", "last window", "windows", "against the one before"):
-        table.add_column(heading, overflow="fold")
+    table = titled_table(
+        "Policies", ("policy", "revision", "k", "first window", "last window", "windows", "against the one before")
+    )
     for period in periods:
         trust = " (on trust)" if period.on_trust else ""
         name = f"{period.promises[:19]}{trust}"
@@ -190,9 +186,9 @@ def _show_lives(verdict: Verdict, console: Console) -> None:
     """Print the input topics where one was created anew: each of its lives begins its offsets again."""
     if len(verdict.lives) == len({life.topic for life in verdict.lives}):
         return
-    table = Table(title="Input topics that were created anew", title_justify="left")
-    for heading in ("topic", "topic id", "first window", "last window", "windows"):
-        table.add_column(heading, overflow="fold")
+    table = titled_table(
+        "Input topics that were created anew", ("topic", "topic id", "first window", "last window", "windows")
+    )
     for life in verdict.lives:
         table.add_row(life.topic, life.topic_id or "not named", life.first, life.last, f"{life.windows:,}")
     console.print(table)
@@ -202,9 +198,7 @@ def _show_signers(verdict: Verdict, console: Console) -> None:
     """Print when each key signed."""
     if not verdict.signers:
         return
-    table = Table(title="Keys that signed", title_justify="left")
-    for heading in ("key", "first window", "last window", "windows"):
-        table.add_column(heading, overflow="fold")
+    table = titled_table("Keys that signed", ("key", "first window", "last window", "windows"))
     for signer in verdict.signers:
         table.add_row(signer.key, signer.first, signer.last, f"{signer.windows:,}")
     console.print(table)
@@ -225,9 +219,7 @@ def _show_disclosed(verdict: Verdict, console: Console) -> None:
     """Print what classes give away of sensitive attributes, and a warning where it is a value itself."""
     if not verdict.disclosed:
         return
-    table = Table(title="What classes give away of sensitive attributes", title_justify="left")
-    for heading in ("attribute", *COLUMNS):
-        table.add_column(heading, overflow="fold")
+    table = titled_table("What classes give away of sensitive attributes", ("attribute", *COLUMNS))
     for name, found in verdict.disclosed.items():
         table.add_row(name, *cells(found))
     console.print(table)

@@ -14,14 +14,14 @@ from rich.console import Console
 
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.audit.scope import AuditScope
-from stream_anon.cli.counting import counting_on
-from stream_anon.cli.figures import print_figures, print_remarks
+from stream_anon.cli.printing import print_figures, print_remarks
+from stream_anon.cli.progress_bars import counting_read
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.operations.audit.auditing import Wanted, moment_of
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.report.figures.risks import AttackerRisk, in_words, risk_in_percent
-from stream_anon.operations.report.findings import Findings
 from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.report_findings import Findings
 from stream_anon.operations.report.report_page import assessment, report_page, report_pdf, require_pdf
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.operations.report.signed_files import SUFFIX, signer_of, write_signed
@@ -65,7 +65,7 @@ def write_report(subject: ReportSubject, options: ReportOptions) -> int:
     if options.pdf_file is not None:
         require_pdf()
     key = signing_key_in(options.sign_key)
-    with counting_on("records and certificates read") as progress:
+    with counting_read() as progress:
         wanted = Wanted(
             AuditScope(since, until=until),
             frozenset(options.former),

@@ -20,10 +20,10 @@ from stream_anon.cli.run.choosing import TerminalHolder, check_choosing
 from stream_anon.cli.run.drawing import key_of_draws
 from stream_anon.conditions import Condition
 from stream_anon.errors import InputError, SettingsError
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob
 from stream_anon.files.rejects import in_words, parse_most_rejected
-from stream_anon.files.report import FileReport
-from stream_anon.files.series.job import SeriesJob
+from stream_anon.files.series.series_job import SeriesJob
 from stream_anon.files.suppressed import many_suppressed, reasons_in_words, suppressed_in_words
 from stream_anon.files.two_tables import TwoTablesJob, beside
 from stream_anon.formats.tables.format_names import STANDARD, Format, format_of
@@ -78,7 +78,7 @@ def file_job(
     accepted: Sequence[Condition] = (),
     *,
     fresh: bool = False,
-) -> FileJob | TwoTablesJob:
+) -> FileJob:
     """Return what the options of the command ask for.
 
     Parameters
@@ -93,12 +93,14 @@ def file_job(
     if names.series is not None:
         series = _series_job(policy, names, names.series, most, standard, judging)
         return replace(series, sign=_sign(settings, names))
-    job: FileJob | TwoTablesJob
+    job: FileJob
     if policy.method is not None and policy.method.name == "anatomy":
         if names.certificates is not None:
             raise SettingsError("--certificates", "certify classes of k individuals, which anatomy does not make")
         table = beside(target) if names.sensitive is None else names.sensitive
-        job = TwoTablesJob(policy, source, target, table, names.rejects, most, standard, judging.accept_risks)
+        job = TwoTablesJob(
+            policy, source, target, None, names.rejects, most, standard, judging=judging, sensitive=table
+        )
     else:
         if names.sensitive is not None:
             raise SettingsError("--sensitive-table", "is for method: anatomy only")
@@ -126,9 +128,7 @@ def _series_job(
     return SeriesJob(policy, *files, most, standard, judging=judging, series=series)
 
 
-def anonymize(
-    job: FileJob | TwoTablesJob, report: Path | None, explain: Explain | None = None, *, choose: bool = False
-) -> int:
+def anonymize(job: FileJob, report: Path | None, explain: Explain | None, *, choose: bool) -> int:
     """Anonymize a file, show progress on a terminal, say in a line what happened; return the exit code.
 
     The code is 1 if too many records were rejected, if a method's answer falls short of the policy, or if the gate
@@ -147,7 +147,7 @@ def anonymize(
     try:
         with interruptible(), _bar(console) as bar, saying_when_compiling(bar.console):
             holder = TerminalHolder(console, lambda question: _asked(question, bar))
-            if choose and isinstance(job, FileJob):
+            if choose:
                 job = replace(job, holder=holder)
             task = bar.add_task("anonymizing", total=_size(job.source))
             result = job.run(lambda read: bar.update(task, completed=read))
@@ -155,7 +155,7 @@ def anonymize(
         console.print(f"stream-anon: interrupted; {_not_written(job)}")
         return INTERRUPTED
     if report is not None:
-        _save(report, result)
+        write_whole(report, json.dumps(result.as_json(), indent=2).encode() + b"\n")
     if explain is not None:
         _explain(result, explain, console)
     if choose:
@@ -231,7 +231,7 @@ def method_options(name: str | None, options: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _too_many(job: FileJob | TwoTablesJob, report: FileReport) -> str:
+def _too_many(job: FileJob, report: FileReport) -> str:
     rejected, records = report.rejected.total(), report.records_in
     bound = job.most_rejected.share if job.most_rejected.records is None else None
     text = (
@@ -250,7 +250,7 @@ def _no_json(report: FileReport) -> int:
     return sum(report.rejected[reason.label] for reason in (Reason.MALFORMED, Reason.NOT_AN_OBJECT))
 
 
-def _not_written(job: FileJob | TwoTablesJob) -> str:
+def _not_written(job: FileJob) -> str:
     if job.target == STANDARD:
         return "what went to standard output before is not the whole"
     return f"nothing was written to {job.target}"
@@ -261,10 +261,6 @@ def _size(source: str | RecordReader) -> int | None:
         return size_of(source) if isinstance(source, str) else None
     except OSError as error:
         raise InputError(f"{source}: cannot be opened ({error.strerror})") from None
-
-
-def _save(path: Path, report: FileReport) -> None:
-    write_whole(path, json.dumps(report.as_json(), indent=2).encode() + b"\n")
 
 
 def _shields(report: FileReport) -> str:

@@ -53,7 +53,10 @@ class TerminalHolder:
         self._show(situation)
         choices = [own.choice for own in situation.alternatives]
         while True:
-            answer = self._answer("number of what to generalize, or nothing to generalize no more: ")
+            try:
+                answer = self._ask("number of what to generalize, or nothing to generalize no more: ").strip()
+            except EOFError:
+                raise Refused("nobody answered --choose, and nothing was written") from None
             if not answer:
                 return None
             if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(choices):
@@ -65,12 +68,6 @@ class TerminalHolder:
         """Return what was chosen as a line of the settings file, which chooses it again."""
         told = ", ".join(f"{{attribute: {own.attribute}, level: {own.level}}}" for own in self.chosen)
         return f"choices: [{told}]"
-
-    def _answer(self, question: str) -> str:
-        try:
-            return self._ask(question).strip()
-        except EOFError:
-            raise Refused("nobody answered --choose, and nothing was written") from None
 
     def _show(self, situation: Situation) -> None:
         self._console.print(

@@ -15,6 +15,7 @@ from rich.progress import Progress as Bar
 import stream_anon
 from stream_anon.adapters.embedded_broker import EmbeddedBroker
 from stream_anon.cli.interruption import INTERRUPTED, interruptible
+from stream_anon.cli.printing import console_of
 from stream_anon.cli.run.demo_report import WIDTH, show_headline, show_outcome
 from stream_anon.demo.clinic import visits
 from stream_anon.demo.made_up_events import MOST_EVENTS, csv_events
@@ -53,7 +54,7 @@ def demo(csv: Path | None, policy: Path | None, events: int, k: int | None) -> i
     """
     if csv is not None and policy is None:
         raise InputError("demo: --csv needs a --config that says what its columns are")
-    console = _console()
+    console = console_of(WIDTH)
     with interruptible():
         path = policy or example("clinic") / "policy.yaml"
         # The section on Kafka is settled before the policy is built: what the file says of it does not count here.
@@ -94,12 +95,6 @@ def _events(csv: Path | None, policy: Policy, most: int) -> Sequence[bytes]:
     return list(visits(most))
 
 
-def _console() -> Console:
-    console = Console(highlight=False)
-    width = min(console.width, WIDTH) if console.is_terminal else WIDTH
-    return Console(highlight=False, width=width, soft_wrap=False)
-
-
 # -- running -----------------------------------------------------------------------------------------------------
 
 
@@ -138,12 +133,13 @@ def _telling(console: Console, total: int) -> Iterator[Tell]:
 
 
 def _lines(console: Console) -> Tell:
-    state: dict[str, object] = {"phase": None, "count": 0}
+    phase: Phase | None = None
+    count = 0
 
     def tell(progress: DemoProgress) -> None:
-        count = int(str(state["count"])) + 1
-        changed = progress.phase is not state["phase"]
-        state["phase"], state["count"] = progress.phase, 0 if changed else count
+        nonlocal phase, count
+        changed = progress.phase is not phase
+        phase, count = progress.phase, 0 if changed else count + 1
         if changed and progress.phase is not Phase.STREAMING:
             console.print(f"  {progress.phase} ...")
         elif progress.phase is Phase.STREAMING and (changed or count % _LINE_EVERY == 0):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from stream_anon.cli.printing import ruled_table
 from stream_anon.demo.pairing import BeforeAndAfter
 from stream_anon.demo.session import DemoOutcome
 from stream_anon.microdata.attributes import Identifier
@@ -105,7 +105,7 @@ def _show_pairs(console: Console, policy: Policy, shown: Sequence[BeforeAndAfter
         console.print("  No event was generalized in such a way that it is certain which published record it is.")
         console.print()
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table = ruled_table(gap=1)
     names = _names(policy, shown)
     name_width = min(max(map(len, names)), _NAME_WIDTH)
     table.add_column("", style="bold", overflow="fold", width=name_width)

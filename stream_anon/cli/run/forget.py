@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from stream_anon.cli.printing import titled_table
 from stream_anon.cli.run.confirming import confirmed
 from stream_anon.operations.ledger import forgetting
 from stream_anon.operations.ledger.changes import refuse_members
@@ -70,9 +70,10 @@ def forget(config: Path, partitions: Sequence[str], *, yes: bool, recreated: boo
 
 def show(survey: Survey, console: Console) -> None:
     """Print how partitions stand, and what is at stake where there is something to forget."""
-    table = Table(title=f"Ledger {survey.ledger}, group {survey.group}", title_justify="left")
-    for heading in ("partition", "next to release", "committed", "released twice, at most", "standing"):
-        table.add_column(heading, overflow="fold")
+    table = titled_table(
+        f"Ledger {survey.ledger}, group {survey.group}",
+        ("partition", "next to release", "committed", "released twice, at most", "standing"),
+    )
     for account in survey.accounts:
         topic, number = account.place
         again = f"{account.again(survey.start):,}" if account in survey.chosen and not survey.recreated else ""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from stream_anon.cli.printing import titled_table
 from stream_anon.cli.run.confirming import confirmed
 from stream_anon.operations.ledger import realigning
 from stream_anon.operations.ledger.changes import refuse_members
@@ -44,9 +44,10 @@ def realign(config: Path, options: MirrorOptions, *, yes: bool) -> int:
 
 def show(plan: RealignmentPlan, console: Console) -> None:
     """Print where partitions go on, and what is at stake where something is changed."""
-    table = Table(title=f"Ledger {plan.ledger}, group {plan.group}", title_justify="left")
-    for heading in ("partition", "released there, below", "goes on here at", "withheld, at most", "what happens"):
-        table.add_column(heading, overflow="fold")
+    table = titled_table(
+        f"Ledger {plan.ledger}, group {plan.group}",
+        ("partition", "released there, below", "goes on here at", "withheld, at most", "what happens"),
+    )
     for line in plan.lines:
         table.add_row(*_cells(line))
     console.print(table)

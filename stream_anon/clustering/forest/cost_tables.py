@@ -118,11 +118,6 @@ def union_cost(
     return float(cost)
 
 
-@kernel
 def widest_set(model: CostModel) -> int:
     """Return the most codes of an attribute that is published as sets, missing and unknown ones included."""
-    widest = 0
-    for j in range(len(model.share)):
-        if model.share[j] > 0:
-            widest = max(widest, model.domain[j] + 2)
-    return widest
+    return int((model.domain[model.share > 0] + 2).max(initial=0))

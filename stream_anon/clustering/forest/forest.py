@@ -21,11 +21,10 @@ from stream_anon.clustering.forest.arriving.laid_line import Line, lay_line
 from stream_anon.clustering.forest.arriving.open_forest import OpenForest
 from stream_anon.clustering.forest.classes import Classes, name_owners
 from stream_anon.clustering.forest.cost_tables import reordered, tables_first
-from stream_anon.clustering.forest.line.cut_sets import cut
+from stream_anon.clustering.forest.line.cut import cut
 from stream_anon.clustering.forest.ordering.current_order import OrderBook
 from stream_anon.clustering.forest.ordering.order import permuted
-from stream_anon.clustering.forest.refining.refine import reach_of, refined, side_by_side
-from stream_anon.clustering.forest.refining.refine_sets import refine_sets
+from stream_anon.clustering.forest.refining.refine import reach_of, refine_sets, refined, side_by_side
 from stream_anon.clustering.forest.refining.split import split_large
 from stream_anon.clustering.forest.refining.swap import swap_pass
 from stream_anon.clustering.forest.repairing.groups import Lines, groups_of, lines_of
@@ -146,7 +145,7 @@ class Forest(FromScratch):
             line = Line(along, along, codes, along)
             self._improved(codes, line, lines, together, rules)
         if refining and self._model.share.any():
-            refine_sets(codes, *together, self._model, rules, _SWAPS)
+            refine_sets(codes, together, self._model, rules, _SWAPS)
 
     # -- closing -------------------------------------------------------------------------------------------
 
@@ -188,9 +187,11 @@ class Forest(FromScratch):
         else:
             lines = line.rows, line.order
             classes = refined_in_rounds(codes, classes, lines, self._model, rules, self._rounds, hurried=hurried)
-        placed, ends = classes
         if self._model.share.any():
-            refine_sets(codes, placed, ends, self._model, rules, _SWAPS)
+            if not rules.each_once:
+                allow(rules, _LOOKS_OF_REFINE, n)
+            refine_sets(codes, classes, self._model, rules, _SWAPS)
+        placed, ends = classes
         owner = np.empty(n, np.int64)
         name_owners(placed, ends, owner)
         return owner.astype(np.int32)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.near_classes import near_classes
-from stream_anon.clustering.shield_groups import WIDTH
+from stream_anon.clustering.shield_groups import WIDTH, AlikeGroups
 from stream_anon.engine.chosen_classes import chosen, renumbered
 from stream_anon.engine.uniting.unions import Raised, cells_of, published_alike, tuples_of_pairs
 from stream_anon.microdata.attributes import QuasiIdentifier
@@ -109,7 +109,8 @@ class PresenceUniter:
         mates = np.empty((len(seekers), _MATES), np.int64)
         growth = np.empty(mates.shape)
         cells = cells_of(self._attributes, low, high)
-        near_classes(self._model, self._places, low, high, cells, records, seekers, WIDTH, mates, growth)
+        classes = AlikeGroups(self._model, self._places, low, high, cells, records)
+        near_classes(classes, seekers, WIDTH, mates, growth)
         holds = self._hold(found, seekers, mates, people)
         # Those first that hold, and of these and of others those first that lose least.
         rank = np.where(holds, 0, np.where(failing[mates] & (mates >= 0), 1, 2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
@@ -170,7 +169,10 @@ class UnitedClasses:
             rejects=untaken.rejects,
             ranges=(InputRange(SOURCE, 0, untaken.end),),
             achieved_k=int(classes.individuals.min()) if len(classes) else None,
-            achieved_l={name: _least(parts, name) for name in sorted(names)},
+            achieved_l={
+                name: min(part.achieved_l[name] for part in parts if name in part.achieved_l)
+                for name in sorted(names)
+            },
             gcp=gcp(classes.ncp, classes.records, suppressed.total()),
             gate_violations=sum(part.gate_violations for part in parts),
             missing=missing,
@@ -194,10 +196,6 @@ def _within_bound(release: Release, policy: Policy) -> Release:
             gcp=1.0,
         )
     return replace(release, above_max_suppressed=True)
-
-
-def _least(parts: Sequence[Release], name: str) -> int:
-    return min(part.achieved_l[name] for part in parts if name in part.achieved_l)
 
 
 def _sums(numbers: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

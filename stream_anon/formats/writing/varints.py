@@ -12,9 +12,12 @@ from stream_anon.compiled import checked_inlined
 
 MOST_VARINT = 10
 """The bytes that 64 bits take."""
+MOST_SHORT = 5
+"""The bytes that 32 bits take."""
 
 _LOWER, _MORE, _STEP, _BITS, _UPPER_CLEAR = 0x7F, 0x80, 7, 64, 2**57 - 1
 _MOST_LONG = 2**63 - 1
+_LOWER_HALF = 2**32 - 1
 _BYTES = [bytes([number]) for number in range(_LOWER + 1)]
 
 
@@ -45,6 +48,17 @@ def read_zigzag(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
     """Return a zigzag integer of 64 bits, and the place behind it, as `read_varint`."""
     number, after = read_varint(text, at, stop)
     return ((number >> 1) & _MOST_LONG) ^ -(number & 1), after
+
+
+@checked_inlined
+def read_short_zigzag(text: NDArray[np.uint8], at: int, stop: int) -> tuple[int, int]:
+    """Return a zigzag integer of 32 bits, and the place behind it, -1 if it does not end with its fifth byte.
+
+    Kafka's own clients and brokers drop what its fifth byte holds beyond 32 bits.
+    """
+    number, after = read_within(text, at, stop, MOST_SHORT)
+    number &= _LOWER_HALF
+    return (number >> 1) ^ -(number & 1), after
 
 
 @checked_inlined

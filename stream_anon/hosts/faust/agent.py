@@ -14,8 +14,8 @@ from prometheus_client import CollectorRegistry
 from stream_anon.adapters.clock import SystemClock
 from stream_anon.adapters.logs import describe, open_log
 from stream_anon.errors import SettingsError, StreamAnonError
+from stream_anon.hosts.faust.faust_source import FaustSource
 from stream_anon.hosts.faust.group import FaustGroup
-from stream_anon.hosts.faust.source import FaustSource
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.permission import permit_of
 from stream_anon.ports.log_lines import LogLine

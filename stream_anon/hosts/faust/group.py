@@ -15,7 +15,7 @@ from stream_anon.ports import Membership, Place
 
 
 class FaustGroup:
-    """The app's membership in its consumer group; see `source.Group`.
+    """The app's membership in its consumer group.
 
     The consumer has a thread of its own. Coroutines run there; plain attributes are read from any thread.
     """
@@ -30,12 +30,12 @@ class FaustGroup:
         return None if thread is None else thread._consumer  # noqa: SLF001 - pinned by a test
 
     def membership(self) -> Membership | None:
-        """See `source.Group`."""
+        """Return generation and member id; None outside the group."""
         consumer = self._consumer
         return None if consumer is None else membership_of(consumer)
 
     def read_committed(self) -> None:
-        """See `source.Group`. Faust does so itself only with its own `exactly_once`."""
+        """Fetch no records of aborted or open transactions from now on; Faust does so only for `exactly_once`."""
         consumer = self._consumer
         if consumer is not None:
             consumer._isolation_level = "read_committed"  # noqa: SLF001 - pinned by a test
@@ -43,7 +43,7 @@ class FaustGroup:
                 consumer._fetcher._isolation_level = READ_COMMITTED  # noqa: SLF001
 
     async def seek(self, place: Place, offset: int) -> None:
-        """See `source.Group`."""
+        """Fetch a partition from `offset` on. Raises BrokerError."""
         consumer: Any = self._app.consumer
         try:
             await consumer.seek_wait({TP(*place): offset})
@@ -51,7 +51,7 @@ class FaustGroup:
             raise BrokerError(f"seeking: {type(error).__name__}") from None
 
     async def bounds(self, places: Collection[Place], start: str) -> Mapping[Place, int]:
-        """See `source.Group`."""
+        """Return the first offset (`earliest`) or the end (`latest`) of each partition. Raises BrokerError."""
         consumer = self._running()
         ask = consumer.beginning_offsets if start == "earliest" else consumer.end_offsets
         try:
@@ -64,7 +64,7 @@ class FaustGroup:
         return found
 
     def end(self, place: Place) -> int | None:
-        """See `source.Group`."""
+        """Return the end of a partition as last reported."""
         consumer = self._consumer
         if consumer is None or TP(*place) not in consumer.assignment():
             return None
@@ -72,7 +72,7 @@ class FaustGroup:
         return end
 
     async def reachable(self) -> bool:
-        """See `source.Group`."""
+        """Return whether a broker answers."""
         consumer = self._consumer
         if consumer is None:
             return False

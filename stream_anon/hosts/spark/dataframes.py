@@ -16,13 +16,13 @@ from stream_anon.conditions import Condition
 from stream_anon.engine.keyed_draws import key_of
 from stream_anon.errors import InputError, Refused
 from stream_anon.files.incoming import IncomingReader
-from stream_anon.files.neighbours.ranges import LineRanges
+from stream_anon.files.neighbours.line_ranges import LineRanges
 from stream_anon.files.whole_table import takes_neighbours
 from stream_anon.formats.tables.new_files import keep
 from stream_anon.hosts.release_folder import ReleaseFolder, StoredRelease
 from stream_anon.hosts.spark.columns import declared
 from stream_anon.hosts.spark.groups import GroupTask, part_name, release_groups
-from stream_anon.hosts.spark.ranges import joined_ranges
+from stream_anon.hosts.spark.range_tasks import joined_ranges
 from stream_anon.judging.refusing import OF_CALL, conditions_of, raise_if_forbidden
 from stream_anon.judging.sample_study import sampled_by
 from stream_anon.judging.tally import Tally

@@ -165,15 +165,11 @@ def _most_alike(names: Sequence[str], values: Iterable[Hashable], *, few: bool) 
         if (count := sum(map(form.has, texts))) >= max(enough, form.least * len(different))
     ]
     found += _numbers(names, texts, len(different), of_thing)
-    return max(found, key=_strength, default=None)
+    return max(found, key=lambda own: (own.of_people, own.share), default=None)
 
 
 def _names_thing(name: str) -> bool:
     return not _OF_THINGS.isdisjoint(words(name)) and PEOPLE.isdisjoint(words(name))
-
-
-def _strength(found: Resemblance) -> tuple[bool, float]:
-    return found.of_people, found.share
 
 
 def in_words(found: Resemblance) -> str:

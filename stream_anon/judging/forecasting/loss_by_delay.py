@@ -43,12 +43,17 @@ class LossByDelay:
             f"at {self.rate:,.4g}/s and {self.max_delay:g} s: loss {self.loss:.2f} in windows of {self.records:,}"
         )
         if self.seconds <= self.max_delay:
-            return f"{told}{guess}; at {self.target:.2f} you could publish after {self.seconds:.2g} s"
-        needed = f"{self.target:.2f} takes {self.seconds:,.2g} s"
+            return f"{told}{guess}; at {self.target:.2f} you could publish after {_two_digits(self.seconds)} s"
+        needed = f"{self.target:.2f} takes {_two_digits(self.seconds)} s"
         return f"{told}{guess}; {needed}" + (" (a guess too)" if self._far(self.seconds * self.rate) else "")
 
     def _far(self, records: float) -> bool:
         return records > _FAR * self.largest
+
+
+def _two_digits(seconds: float) -> str:
+    """Return a number with two digits that mean something, and never with an exponent."""
+    return f"{float(f'{seconds:.2g}'):,.15g}"
 
 
 def loss_by_delay(

@@ -16,7 +16,7 @@ from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.families import without_families
+from stream_anon.operations.dealt_families import without_families
 from stream_anon.operations.samples import RecordSample, SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, OriginalTable, table_of
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
 from stream_anon.files.whole_table import anonymization_of
@@ -12,7 +11,6 @@ from stream_anon.measures.grouping import by_appearance
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.payload import taken
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Release
 from stream_anon.operations.attack.attacked_records import AttackedRecords
 from stream_anon.operations.released_windows import ReleasedWindows, mean_loss
 from stream_anon.operations.studied_records import Released
@@ -54,7 +52,10 @@ def _released(policy: Policy, batch: CodedBatch, source: str, *, by_arrival: boo
     releases = [release for part in parts for release in part]
     boxes = _together([boxes_of_classes(policy.quasi_identifiers, release.classes) for release in releases], policy)
     starts = np.cumsum([0, *(len(release.classes) for release in releases)])
-    classes = [_classes(release) + start for release, start in zip(releases, starts[:-1].tolist(), strict=True)]
+    classes = [
+        release.class_of_row[release.order].astype(np.int64) + start
+        for release, start in zip(releases, starts[:-1].tolist(), strict=True)
+    ]
     rows = [row for release in releases for row in taken(release.payload, release.order)]
     passed = {own.name: [row[place] for row in rows] for place, own in enumerate(policy.passed)}
     windows = None
@@ -66,10 +67,6 @@ def _released(policy: Policy, batch: CodedBatch, source: str, *, by_arrival: boo
     people = np.concatenate([none, *(release.classes.individuals for release in releases)])
     loss = mean_loss(read_part(one.certificate[0]) for one in certified)
     return Released(source, boxes, None, np.concatenate([none, *classes]), passed, windows, people, loss)
-
-
-def _classes(release: Release) -> NDArray[np.int64]:
-    return release.class_of_row[release.order].astype(np.int64)
 
 
 def _together(parts: list[Boxes], policy: Policy) -> Boxes:

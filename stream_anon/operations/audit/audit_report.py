@@ -9,7 +9,7 @@ from typing import Any
 
 from stream_anon.adapters.prometheus.audit_file import AuditFigures
 from stream_anon.audit.digests.comparing import Uncompared
-from stream_anon.audit.verdict import Change, Kind, Life, Period, Violation
+from stream_anon.audit.verdict import Change, Kind
 from stream_anon.operations.audit.auditing import AuditReport
 from stream_anon.operations.disclosures import documents
 from stream_anon.version import SOFTWARE
@@ -68,14 +68,17 @@ def as_json(report: AuditReport) -> dict[str, Any]:
         "uncompared": {name_of(reason): count for reason, count in verdict.uncompared.items()},
         "absent_key": None if report.absent_key is None else str(report.absent_key),
         "removed": asdict(verdict.removed),
-        "policies": [_period(period) for period in verdict.periods],
+        "policies": [asdict(period) | {"change": _change(period.change)} for period in verdict.periods],
         "pending": _change(verdict.pending),
-        "inputs": [_life(life) for life in verdict.lives],
+        "inputs": [asdict(life) | {"topic_id": life.topic_id or None} for life in verdict.lives],
         "signers": [asdict(signer) for signer in verdict.signers],
         "accepted": dict(verdict.accepted),
         "sensitive": documents(verdict.disclosed),
         "kinds": {name_of(kind): count for kind, count in verdict.kinds.items()},
-        "violations": [_violation(violation) for violation in verdict.violations],
+        "violations": [
+            asdict(violation) | {"kind": name_of(violation.kind), "text": violation.kind.value}
+            for violation in verdict.violations
+        ],
         "more": verdict.more,
         "checked": list(verdict.checked),
         "trusted": list(verdict.trusted),
@@ -107,17 +110,5 @@ def iso(wall: float) -> str:
     return dt.datetime.fromtimestamp(int(wall), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _period(period: Period) -> dict[str, Any]:
-    return asdict(period) | {"change": _change(period.change)}
-
-
-def _life(life: Life) -> dict[str, Any]:
-    return asdict(life) | {"topic_id": life.topic_id or None}
-
-
 def _change(change: Change | None) -> dict[str, Any] | None:
     return None if change is None else {"weaker": list(change.weaker), "stronger": list(change.stronger)}
-
-
-def _violation(violation: Violation) -> dict[str, Any]:
-    return asdict(violation) | {"kind": name_of(violation.kind), "text": violation.kind.value}

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from math import isinf
+from math import inf, isinf
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.reading.topic_reader import committed_records
+from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord, committed_records
 from stream_anon.adapters.logs import silenced_libraries
 from stream_anon.audit.audit import Audit, Observer, TopicTest, audit_in_order
 from stream_anon.audit.digests.comparing import DigestMeans
@@ -30,7 +30,6 @@ from stream_anon.operations.audit.output_records import OutputDecoder, batch_of,
 from stream_anon.operations.audit.public_key_files import read_public_keys
 from stream_anon.operations.audit.released_files import bare_lines, released_rows
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
-from stream_anon.operations.audit.topic_starts import TopicStarts
 from stream_anon.ports import Clock
 from stream_anon.ports.publication import SIGNATURE
 from stream_anon.privacy.policy_document import PolicyDocument
@@ -183,9 +182,7 @@ def audit_files(
     return _report(verdict, str(output), replace(given, policy=policy), wanted, (begun, clock.wall()))
 
 
-def audit_topic(
-    config: Path | AuditSettings, wanted: Wanted | None = None, clock: Clock | None = None
-) -> AuditReport:
+def audit_topic(config: Path | AuditSettings, wanted: Wanted, clock: Clock) -> AuditReport:
     """Audit the output topic of a settings file, or of what was read of it, with its certificates to their ends.
 
     Where the service still writes, it reads on until all that was begun is there.
@@ -197,7 +194,6 @@ def audit_topic(
     InputError
         If there is no certificate of the batch that is wanted.
     """
-    wanted, clock = wanted or Wanted(), clock or SystemClock()
     begun = clock.wall()
     given = _read_settings(config, wanted)
     kafka = kafka_of(given.settings)
@@ -221,10 +217,32 @@ async def audit_committed(kafka: KafkaSettings, policy: Policy, wanted: Wanted |
         return await _read(audit, kafka, wanted)
 
 
+class _TopicStarts:
+    """Knows which partitions have lost their start, and the time of the oldest record that is left of each."""
+
+    def __init__(self) -> None:
+        self._oldest: dict[tuple[str, int], float | None] = {}
+
+    def lacks(self, topic: str, partition: int, empty: bool) -> None:
+        """Note a partition that does not begin at offset 0; where nothing is left, anything may have been there."""
+        self._oldest[topic, partition] = inf if empty else None
+
+    def see(self, record: CommittedRecord) -> None:
+        """Note the first record of such a partition."""
+        place = (record.topic, record.partition)
+        if self._oldest.get(place, inf) is None:
+            self._oldest[place] = inf if record.time is None else record.time / 1000
+
+    def oldest(self, topic: str) -> float:
+        """Return the latest of these times in a topic; minus infinity where all partitions are whole."""
+        times = [inf if time is None else time for place, time in self._oldest.items() if place[0] == topic]
+        return max(times, default=-inf)
+
+
 async def _read(audit: Audit, kafka: KafkaSettings, wanted: Wanted) -> Verdict:
     """Return the verdict of an audit on the topics."""
     topics = (kafka.output, kafka.certificates)
-    starts = TopicStarts()
+    starts = _TopicStarts()
     since = None if isinf(wanted.stretch.since) else wanted.stretch.since - LEAD
 
     def unreadable(error: UnreadableRecords) -> None:

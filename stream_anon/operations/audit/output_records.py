@@ -8,7 +8,8 @@ from stream_anon.adapters.kafka.reading.topic_reader import CommittedRecord
 from stream_anon.audit.formats.decoding import WriterSchema, by_schemas, schema_named
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.audit.released_records import Decoded
-from stream_anon.formats.codecs import RecordFormats, described, kind_of
+from stream_anon.formats.codecs import RecordFormats
+from stream_anon.formats.registered_formats import REGISTERED, described
 from stream_anon.formats.registry.framing import Framing
 
 
@@ -35,7 +36,7 @@ class OutputDecoder:
             async with registry.session(Framing.CONFLUENT) as session:  # as the output is framed
                 for number in sorted(each for each in wanted if each is not None):
                     found = await session.schema(number, alone=True)
-                    fits = found is not None and found.kind == kind_of(self._formats.output)
+                    fits = found is not None and found.kind == REGISTERED[self._formats.output].kind
                     self._schemas[number] = self._made(found.text) if found is not None and fits else None
 
     def _made(self, schema: str) -> WriterSchema | None:

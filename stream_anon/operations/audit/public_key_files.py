@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from pathlib import Path
 
 from stream_anon.errors import SettingsError
@@ -20,13 +18,12 @@ def read_public_keys(files: Sequence[Path]) -> PublicKeys:
     SettingsError
         If a file cannot be read, or holds something else. The message holds nothing of it: it may be a secret.
     """
-    return reduce(or_, map(_keys_of, files), PublicKeys(()))
-
-
-def _keys_of(file: Path) -> PublicKeys:
-    try:
-        return PublicKeys([first_bytes(file, MOST_SECRET)])
-    except OSError as error:
-        raise SettingsError(OPTION, f"cannot be read ({error.strerror})", str(file)) from None
-    except ValueError as error:
-        raise SettingsError(OPTION, str(error), str(file)) from None
+    found = PublicKeys(())
+    for file in files:
+        try:
+            found |= PublicKeys([first_bytes(file, MOST_SECRET)])
+        except OSError as error:
+            raise SettingsError(OPTION, f"cannot be read ({error.strerror})", str(file)) from None
+        except ValueError as error:
+            raise SettingsError(OPTION, str(error), str(file)) from None
+    return found

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from stream_anon.operations.disclosures import COLUMNS, cells, warnings
+from stream_anon.operations.leakage.leakage_study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.presence_shares import COLUMNS as PRESENCE_COLUMNS
 from stream_anon.operations.leakage.presence_shares import PresenceLeakage
-from stream_anon.operations.leakage.study import LeakageReport, SetLeakage
 from stream_anon.operations.leakage.suggestion import Lowered, Suggestion
 from stream_anon.pages.tables import PageTable, Row
 from stream_anon.pages.templates import rendered

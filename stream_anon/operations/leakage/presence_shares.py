@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,10 +80,6 @@ class PresenceLeakage:
         """Return what stands in a table: when, and the cells under `COLUMNS`."""
         found = (("before", self.before), ("after", self.after))
         return [(when, *shares.cells(self.most)) for when, shares in found if shares is not None]
-
-    def document(self) -> dict[str, Any]:
-        """Return the figures as an object that JSON can hold."""
-        return asdict(self)
 
 
 def presence_leakage(table: OriginalTable, released: Released | None) -> PresenceLeakage | None:

@@ -10,7 +10,7 @@ from stream_anon.errors import SettingsError
 from stream_anon.measures.coarsening import Coarsened, least_levels
 from stream_anon.measures.ranking import TOLERANCE
 from stream_anon.microdata.policy import FULL_DOMAIN
-from stream_anon.operations.leakage.study import LeakageReport
+from stream_anon.operations.leakage.leakage_study import LeakageReport
 from stream_anon.operations.studied_records import OriginalTable
 from stream_anon.rounding import in_percent
 

@@ -4,45 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
+from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
+from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import TopicError
-from stream_anon.ports import LedgerEntry, Parcel, Place, ReleaseLedger, TopicIds
+from stream_anon.ports import LedgerEntry, Place, TopicIds
 from stream_anon.ports.input_topics import InputTopics
 from stream_anon.settings.kafka import KafkaSettings
-
-
-class Cluster(Protocol):
-    """What the brokers say; see `cluster_view.ClusterView`."""
-
-    async def topics(self) -> Collection[str]:
-        """Return all topics that this user may see."""
-        ...
-
-    async def partitions(self, topic: str) -> int | None:
-        """Return how many partitions a topic has; None if it does not exist."""
-        ...
-
-    async def members(self) -> int:
-        """Return how many members the group has."""
-        ...
-
-    async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        """Return the first offset that can still be read of each partition."""
-        ...
-
-    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        """Return where each partition ends."""
-        ...
-
-
-class ChangeableLedger(ReleaseLedger, Protocol):
-    """A ledger whose entries can be changed; see `ledger.KafkaLedger`."""
-
-    def written(self, entries: Mapping[Place, LedgerEntry | None], time: int) -> Parcel:
-        """Return the parcel that writes entries, and takes those away that are None."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +24,9 @@ class Brokers:
         Of the change: milliseconds since the epoch.
     """
 
-    cluster: Cluster
+    cluster: ClusterView
     sink: WindowProducer
-    ledger: ChangeableLedger
+    ledger: KafkaLedger
     time: int
 
 
@@ -125,7 +94,7 @@ async def look_at(kafka: KafkaSettings, brokers: Brokers, named: Collection[Plac
     )
 
 
-async def _input_partitions(inputs: InputTopics, cluster: Cluster) -> set[Place]:
+async def _input_partitions(inputs: InputTopics, cluster: ClusterView) -> set[Place]:
     there: set[Place] = set()
     for topic in inputs.among(await cluster.topics() if inputs.pattern is not None else ()):
         partitions = await cluster.partitions(topic)

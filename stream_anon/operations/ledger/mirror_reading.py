@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
+from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
 from stream_anon.adapters.kafka.topics.offset_syncs import read_offset_syncs
 from stream_anon.errors import BrokerError, CertificateError, TopicError
 from stream_anon.operations.certificate_parts import part_or_document
-from stream_anon.operations.ledger.looking import Cluster
 from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.settings.kafka import KafkaSettings
@@ -71,7 +71,7 @@ class MirrorReport:
 
 
 async def read_mirror(
-    connection: Connection, cluster: Cluster, options: MirrorOptions, kafka: KafkaSettings
+    connection: Connection, cluster: ClusterView, options: MirrorOptions, kafka: KafkaSettings
 ) -> MirrorReport:
     """Return what mirrored certificates, ledger and offset syncs tell.
 

@@ -8,7 +8,8 @@ from copy import deepcopy
 from typing import Any, cast
 
 from stream_anon.microdata.bounds import k_of_risk
-from stream_anon.operations.policy_text import BLOCK, in_flow, kept_or_anew
+from stream_anon.operations.policy_text import BLOCK, kept_or_anew
+from stream_anon.operations.yaml_lines import in_flow
 from stream_anon.settings.yaml_text import read_yaml
 
 

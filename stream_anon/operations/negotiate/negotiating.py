@@ -12,12 +12,14 @@ from math import prod
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from stream_anon.errors import SettingsError
+from stream_anon.measures.grouping import dense, grouped, people
 from stream_anon.microdata.attributes import Sensitive
-from stream_anon.microdata.bounds import RecordBound
+from stream_anon.microdata.bounds import RecordBound, Shield
 from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.policy import Policy
-from stream_anon.operations.negotiate.shields import ShieldShortfall, shortfalls
 from stream_anon.operations.samples import RecordSample
 from stream_anon.ports import Clock
 from stream_anon.recoding.lattice.attribute_levels import AttributeLevels, by_name, levels_of
@@ -53,6 +55,14 @@ class NegotiationRequest:
     l: int | None  # noqa: E741 - the letter of the paper
     limits: Mapping[str, int]
     most_suppressed: RecordBound
+
+
+@dataclass(frozen=True, slots=True)
+class ShieldShortfall:
+    """The records that fewer people share by a shield's attributes than it asks, of those not suppressed for k."""
+
+    shield: Shield
+    records: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +181,33 @@ def negotiate_over(policy: Policy, sample: RecordSample, asked: NegotiationReque
         median(times),
         shortfalls(policy.open_shields, rows, levels, answer.within_limits.levels, k),
     )
+
+
+def shortfalls(
+    shields: Sequence[Shield], rows: Rows, levels: Sequence[AttributeLevels], scheme: Sequence[int], k: int
+) -> tuple[ShieldShortfall, ...]:
+    """Return what falls short of each shield if a table is published on some levels.
+
+    Parameters
+    ----------
+    levels, scheme
+        In the order of the rows' quasi-identifiers, the levels of each and the one that is published.
+    k
+        Groups of fewer individuals are suppressed first.
+    """
+    published = {
+        own.name: own.nodes[level][own.places(codes)]
+        for own, level, codes in zip(levels, scheme, rows.codes, strict=True)
+    }
+    individuals, _ = dense(rows.individuals)
+    groups, count = grouped(published.values(), len(rows))
+    kept = people(groups, count, individuals)[groups] >= k
+    told = []
+    for shield in shields:
+        groups, count = grouped((published[name][kept] for name in shield.attributes), int(kept.sum()))
+        short = people(groups, count, dense(individuals[kept])[0])[groups] < shield.k
+        told.append(ShieldShortfall(shield, int(np.count_nonzero(short))))
+    return tuple(told)
 
 
 def wanted_l(policy: Policy, asked: int | None) -> int:

@@ -35,7 +35,7 @@ def plan_plot(plan: Plan) -> bytes:
             for place, trial in enumerate(plan.trials)
             if trial.figures is not None
         ]
-        for number, (promise, group) in enumerate(groupby(points, key=lambda point: _promise(point[1]))):
+        for number, (promise, group) in enumerate(groupby(points, key=lambda point: point[1].promise)):
             _draw(axes, promise, f"C{number}", list(group), engines, plan)
         axes.set_xlabel("longest delay until a window closes (s)")
         axes.set_ylabel("information loss (GCP)")
@@ -48,10 +48,6 @@ def plan_plot(plan: Plan) -> bytes:
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()
-
-
-def _promise(setting: Setting) -> str:
-    return f"k {setting.k}" + (f", l {setting.l}" if setting.l is not None else "")
 
 
 def _draw(

@@ -41,6 +41,11 @@ class Setting:
     max_records: int
     max_delay: float
 
+    @property
+    def promise(self) -> str:
+        """Return k, and l if one is tried."""
+        return f"k {self.k}" + (f", l {self.l}" if self.l is not None else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:

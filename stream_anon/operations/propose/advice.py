@@ -11,7 +11,7 @@ from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations.propose.roles import is_personal
 from stream_anon.operations.propose.sensitive import ProposedField
 from stream_anon.operations.propose.support import FEWEST
-from stream_anon.operations.propose.yaml_lines import scalar
+from stream_anon.operations.yaml_lines import scalar
 
 USUAL_RISK = 0.09
 THRESHOLDS = (

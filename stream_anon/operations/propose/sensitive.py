@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from stream_anon.formats.tables.undeclared_samples import SampledField, Value
+from stream_anon.formats.tables.undeclared_samples import SampledField
 from stream_anon.judging.tally import MOST_LINKABLE
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.operations.propose.guess import Guess, label, misfits, percent
@@ -94,7 +94,7 @@ def sensitive_list(name: str, column: SampledField, people: People) -> ProposedF
     for row, values in zip(column.rows, column.values, strict=True):
         for item in dict.fromkeys(values if isinstance(values, tuple) else ()):
             items.add(row, label(item))
-    read_items = read(items, _itself)
+    read_items = read(items, lambda value: value)
     largest = int(read_items.counts.max())
     diverse = len(people.common(read_items)) >= 2 and largest <= MOST_HELD * len(set(items.rows))
     remarks = ["DECIDE: published as it is; a rare value, or values that are rare together, can name a person"]
@@ -103,7 +103,3 @@ def sensitive_list(name: str, column: SampledField, people: People) -> ProposedF
     if any(isinstance(values, tuple) and len(values) > MOST_ITEMS for values in column.distinct):
         remarks.append(f"records with more than {MOST_ITEMS} values in it would be rejected")
     return ProposedField(name, {"role": "sensitive", "type": "string[]"}, tuple(remarks), diverse)
-
-
-def _itself(value: Value) -> Value:
-    return value

@@ -15,9 +15,9 @@ from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.audit.audit_report import as_json, iso
 from stream_anon.operations.report.figures.evidence import Evidence, Use
 from stream_anon.operations.report.figures.release_spread import ReleasesFound
-from stream_anon.operations.report.findings import Findings
 from stream_anon.operations.report.frameworks import Heading, headings, questions
 from stream_anon.operations.report.limits.residual_risks import residual_risks
+from stream_anon.operations.report.report_findings import Findings
 from stream_anon.privacy.promises import asked_of
 from stream_anon.version import SOFTWARE
 

@@ -17,7 +17,7 @@ from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.figures.evidence import Evidence
 from stream_anon.operations.report.figures.release_spread import read_releases
 from stream_anon.operations.report.figures.risks import ClassSizes
-from stream_anon.operations.report.findings import Findings
+from stream_anon.operations.report.report_findings import Findings
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import MOST_STUDIED, read_table
 from stream_anon.ports import Clock

@@ -10,12 +10,15 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from stream_anon.adapters.clock import SystemClock
-from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.reading.topic_sample import TopicSample
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.permissions import Resource, least_privileges, permissions_of
 from stream_anon.adapters.kafka.topics.requirements import TopicFinding, TopicSeverity, examine
+from stream_anon.adapters.kafka.writing.packed_batch import least_batch_bytes
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
 from stream_anon.formats.codecs import topic_codec
@@ -29,8 +32,8 @@ from stream_anon.operations.certificate_parts import part_or_none
 from stream_anon.operations.starting.input_sample import newest_records, nothing_read, sample_of
 from stream_anon.operations.starting.mirror_findings import mirror_findings
 from stream_anon.operations.starting.rollout import NEWEST, NewestCertificates
-from stream_anon.operations.starting.scattered_people import scattered_findings
 from stream_anon.operations.starting.schema_findings import raise_if_registry_away, reader_of, schema_findings
+from stream_anon.ports import Codec
 from stream_anon.ports.publication import ANY_BATCH, header_of
 from stream_anon.service.wiring.clients import formats_of
 from stream_anon.settings.kafka import KafkaSettings
@@ -127,7 +130,7 @@ async def look_at_sample(
         *_unreadable_findings(kafka, unreadable),
         *sample_findings(policy, found),
         *schema_findings(found, changes),
-        *await asyncio.to_thread(scattered_findings, policy, readings, codec),
+        *await asyncio.to_thread(_scattered_findings, policy, readings, codec),
     )
     return Sampled(found, findings, complete)
 
@@ -138,6 +141,31 @@ def _unreadable_findings(kafka: KafkaSettings, unreadable: int) -> list[Finding]
     does = "passes over them" if kafka.lost_input == "skip" else "stops there; see kafka.lost_input"
     text = f"batches among the newest records that nobody can read: {unreadable}. A worker {does}"
     return [Finding(Severity.WARNS, str(kafka.inputs), text)]
+
+
+def _scattered_findings(policy: Policy, readings: Sequence[TopicSample], codec: Codec) -> list[Finding]:
+    """Return what forbids to count releases: a sampled person with records in two partitions or more."""
+    if policy.returning is None:
+        return []
+    people = [
+        np.unique(codec.decode(list(part.values), 0, np.arange(len(part), dtype=np.int64)).individuals)
+        for reading in readings
+        for part in reading.records.values()
+        if len(part)
+    ]
+    found, partitions = np.unique(np.concatenate([np.empty(0, np.int64), *people]), return_counts=True)
+    scattered = int(np.count_nonzero(partitions > 1))
+    if not scattered:
+        return []
+    return [
+        Finding(
+            Severity.FORBIDS,
+            "privacy.returning",
+            f"{scattered:,} of {len(found):,} sampled individuals have records in several partitions of the input. "
+            "They could be released as often as allowed from each of them. Let producers key records by individual",
+            Condition.SCATTERED_PEOPLE,
+        )
+    ]
 
 
 async def raise_if_forbidden(

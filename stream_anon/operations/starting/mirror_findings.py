@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import entry_of, place_of
+from stream_anon.adapters.kafka.ledger.entry_format import entry_of, place_of
 from stream_anon.adapters.kafka.protocol.topic_ids import ask_topic_ids
 from stream_anon.adapters.kafka.reading.topic_reader import read_topic
 from stream_anon.adapters.kafka.topics.cluster_view import ClusterView
@@ -93,7 +93,11 @@ def unaligned(entries: Mapping[Place, LedgerEntry], here: TopicIds, released: It
         for place, entry in entries.items()
         if place[0] in here.ids and _is_a_copy(entry, here.cluster) and is_another(entry, here.ids[place[0]])
     }
-    copied |= {place for place in released if _says_nothing(entries.get(place), here.ids.get(place[0]))}
+    copied |= {
+        place
+        for place in released
+        if (entry := entries.get(place)) is None or is_another(entry, here.ids.get(place[0]))
+    }
     found = []
     for topic in sorted({topic for topic, _ in copied}):
         numbers = sorted(number for its, number in copied if its == topic)
@@ -111,10 +115,6 @@ def unaligned(entries: Mapping[Place, LedgerEntry], here: TopicIds, released: It
 def _is_a_copy(entry: LedgerEntry, cluster: str | None) -> bool:
     """Return whether an entry was written to another cluster; False if either cluster is unknown."""
     return None not in (entry.cluster, cluster) and entry.cluster != cluster
-
-
-def _says_nothing(entry: LedgerEntry | None, topic_id: str | None) -> bool:
-    return entry is None or is_another(entry, topic_id)
 
 
 async def _copies(connection: Connection, certificates: str, inputs: Sequence[str]) -> list[tuple[str, str, str]]:

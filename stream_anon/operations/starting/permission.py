@@ -5,7 +5,6 @@ from __future__ import annotations
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.conditions import Condition
 from stream_anon.errors import TopicError
-from stream_anon.judging.sample_study import Study
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.starting.conditions import Sampled, raise_if_forbidden
 from stream_anon.operations.starting.rollout import (
@@ -61,19 +60,7 @@ def _revision(before: Before | None) -> int:
 
 
 def _expected(policy: Policy, kafka: KafkaSettings, sampled: Sampled | None) -> frozenset[str]:
-    if sampled is None or Condition.MISSING_FIELD in kafka.accept_risks:
-        return frozenset()
-    return _unsampled(policy, sampled.study)
-
-
-def _unsampled(policy: Policy, study: Study | None) -> frozenset[str]:
-    """Return the published attributes that must have a value, if a sample does not tell whether they have one.
-
-    Parameters
-    ----------
-    study
-        Of the sample; None if none could be read.
-    """
-    if study is not None and study.fit:
+    """Return the published attributes that must have a value, if a sample does not tell whether they have one."""
+    if sampled is None or Condition.MISSING_FIELD in kafka.accept_risks or (sampled.study and sampled.study.fit):
         return frozenset()
     return frozenset(attribute.name for attribute in policy.published if not attribute.accept_missing)

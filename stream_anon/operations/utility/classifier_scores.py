@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.errors import InputError
 from stream_anon.measures.boxes import Boxes
-from stream_anon.measures.grouping import dense, firsts
+from stream_anon.measures.grouping import by_appearance
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.operations.studied_records import OriginalTable, Released
 from stream_anon.operations.utility.classifiers import Effort, fit
@@ -94,10 +93,6 @@ class LearningReport:
     majority: float
     seconds: float
     classifiers: tuple[ClassifierReport, ...]
-
-    def document(self) -> dict[str, Any]:
-        """Return the report as an object that JSON can hold."""
-        return asdict(self)
 
     def kept(self, learned: Score, baseline: Score) -> float | None:
         """Return `accuracy_kept`."""
@@ -294,7 +289,5 @@ def _folds(individuals: NDArray[np.int64] | None, rows: int, seed: int) -> NDArr
     if individuals is None:
         return draws.permutation(rows) % FOLDS
     # The numbers of individuals differ from process to process: what counts is in which order they appear.
-    numbers, count = dense(individuals)
-    order = np.empty(count, np.int64)
-    order[np.argsort(firsts(numbers, count))] = np.arange(count)
-    return np.asarray((draws.permutation(count) % FOLDS)[order[numbers]], np.int64)
+    numbers, count = by_appearance(individuals)
+    return np.asarray((draws.permutation(count) % FOLDS)[numbers], np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,48 +23,27 @@ _FOLDS = 3
 _SEARCHING = 2 / 3  # of the time
 
 
-def _logistic_regression(seed: int, _rows: int) -> Classifier:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=300, random_state=seed)
-
-
-def _decision_tree(seed: int, _rows: int) -> Classifier:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(min_samples_leaf=10, random_state=seed)
-
-
-def _random_forest(seed: int, _rows: int) -> Classifier:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=50, min_samples_leaf=3, random_state=seed)
-
-
-def _boosting(seed: int, _rows: int) -> Classifier:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        learning_rate=0.2, max_iter=30, max_leaf_nodes=15, early_stopping=False, random_state=seed
-    )
-
-
-def _neighbours(_seed: int, rows: int) -> Classifier:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(min(15, rows))
-
-
-CLASSIFIERS: Mapping[str, Callable[[int, int], Classifier]] = MappingProxyType(
+CLASSIFIERS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = MappingProxyType(
     {
-        "logistic regression": _logistic_regression,
-        "decision tree": _decision_tree,
-        "random forest": _random_forest,
-        "gradient boosting": _boosting,
-        "nearest neighbours": _neighbours,
+        "logistic regression": ("linear_model", "LogisticRegression", {"max_iter": 300}),
+        "decision tree": ("tree", "DecisionTreeClassifier", {"min_samples_leaf": 10}),
+        "random forest": ("ensemble", "RandomForestClassifier", {"n_estimators": 50, "min_samples_leaf": 3}),
+        "gradient boosting": (
+            "ensemble",
+            "HistGradientBoostingClassifier",
+            {"learning_rate": 0.2, "max_iter": 30, "max_leaf_nodes": 15, "early_stopping": False},
+        ),
+        "nearest neighbours": ("neighbors", "KNeighborsClassifier", {}),
     }
 )
-"""By name, what makes each of a seed and the number of rows to train it on."""
+"""By name, the module and the class of scikit-learn, and its options."""
+
+
+def _untrained(name: str, seed: int, rows: int) -> Classifier:
+    """Return a classifier that is to be trained on so many rows."""
+    module, kind, options = CLASSIFIERS[name]
+    own = {"n_neighbors": min(15, rows)} if kind == "KNeighborsClassifier" else {"random_state": seed}
+    return getattr(import_module(f"sklearn.{module}"), kind)(**options, **own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +120,7 @@ def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], eff
     order = np.random.default_rng(effort.seed).permutation(len(rows))
     found: Fitted | None = None
     tried: list[tuple[int, float]] = []
-    CLASSIFIERS[name](effort.seed, len(rows))  # the first one imports its module, which takes its time once only
+    _untrained(name, effort.seed, len(rows))  # the first one imports its module, which takes its time once only
     begun = effort.clock.monotonic()
     for part in _STAGES:
         chosen = order[: max(1, len(rows) // part)]
@@ -150,7 +129,7 @@ def _staged(name: str, rows: NDArray[np.float32], labels: NDArray[np.int64], eff
         left = effort.seconds - (effort.clock.monotonic() - begun)
         if tried and _expected(tried, len(chosen)) > left:
             break
-        model = CLASSIFIERS[name](effort.seed, len(chosen))
+        model = _untrained(name, effort.seed, len(chosen))
         start = effort.clock.monotonic()
         found = Fitted(model.fit(rows[chosen], labels[chosen]), len(chosen))
         tried.append((len(chosen), effort.clock.monotonic() - start))

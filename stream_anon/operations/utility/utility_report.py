@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from stream_anon.measures.uniqueness import Uniqueness
-from stream_anon.operations.utility.classifier_scores import ClassifierReport, LearningReport, Score
-from stream_anon.operations.utility.risk import RiskFound, RiskReport
-from stream_anon.operations.utility.study import LabelKept, Utility
+from stream_anon.operations.utility.classifier_scores import LearningReport, Score
+from stream_anon.operations.utility.release_risks import RiskFound, RiskReport
+from stream_anon.operations.utility.utility_study import LabelKept, Utility
 
 SCHEMA = 1
 SHOWN_PAIRS = 10
@@ -88,9 +88,9 @@ class UtilityReport:
             "k": self.k,
             "seed": self.seed,
             "collapse_levels": self.collapse_levels,
-            "releases": [each.document() for each in self.releases],
-            "risk": self.risk.document(),
-            "learning": None if self.learning is None else self.learning.document(),
+            "releases": [asdict(each) for each in self.releases],
+            "risk": asdict(self.risk),
+            "learning": None if self.learning is None else asdict(self.learning),
         }
 
     @property
@@ -204,7 +204,7 @@ class UtilityReport:
                 f"{self.learning.shared:,} test records are of individuals who are among the original records too: "
                 "all figures are too good."
             )
-        short = [own for own in _every(self.learning.classifiers) if own.short]
+        short = [own for each in self.learning.classifiers for own in (each.baseline, *each.releases) if own.short]
         if short:
             parts = (f"{own.rows:,} of {own.available:,}" for own in (min(short, key=_rows), max(short, key=_rows)))
             told = " to ".join(dict.fromkeys(parts))
@@ -212,11 +212,6 @@ class UtilityReport:
                 f"{SHORT.strip()} Trained on fewer records than there are ({told}): {self.learning.seconds:g} s did"
                 " not suffice for all. More --seconds make these figures comparable with the others."
             )
-
-
-def _every(classifiers: Sequence[ClassifierReport]) -> Iterator[Score]:
-    for each in classifiers:
-        yield from (each.baseline, *each.releases)
 
 
 def _rows(learned: Score) -> int:

@@ -62,13 +62,6 @@ class Histograms:
             short |= (keys & MOST_VALUES) < l
         return int(self.records[own][short].sum())
 
-    def entries(self, node: int) -> list[tuple[int, int, int]]:
-        """Return a node's histogram as (size of group, values in it, records), ascending."""
-        own = slice(self._starts[node], self._starts[node + 1])
-        keys = self.keys[own]
-        sizes, values = (keys >> _VALUE_BITS) & MOST_SIZE, keys & MOST_VALUES
-        return list(zip(sizes.tolist(), values.tolist(), self.records[own].tolist(), strict=True))
-
     def up_to(self, k: int, l: int) -> tuple[NDArray[np.int64], ...]:  # noqa: E741 - the letter of the paper
         """Return all entries, with sizes above k counted as k and values above l as l.
 

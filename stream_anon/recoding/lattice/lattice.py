@@ -44,8 +44,8 @@ class Lattice:
         self.shape = LatticeShape([each.height for each in levels])
         if self.shape.nodes > MOST_NODES:
             raise ValueError(f"a lattice has at most {MOST_NODES} nodes")
-        self._ladder = RollUp(levels)
-        self._order, self._keys, self._steps = self._ladder.order, self._ladder.keys, self._ladder.steps
+        ladder = RollUp(levels)
+        self._order, self._keys, self._steps = ladder.order, ladder.keys, ladder.steps
         heights = [levels[place].height + 1 for place in self._order]
         self._after = [prod(heights[place + 1 :]) for place in range(len(heights))]  # nodes of the later attributes
         self.records = len(rows)
@@ -55,7 +55,7 @@ class Lattice:
         values = [len(np.unique(row[row != MISSING_KEY])) for row in rows.sensitive]
         self.values = min(values, default=0)
         """Distinct values of the sensitive attribute with the fewest; 0 without one."""
-        self.histograms = self._swept(self._ladder.bottom(rows))
+        self.histograms = self._swept(ladder.bottom(rows))
 
     def suppressed(self, nodes: NDArray[np.int64], k: int, l: int = 1) -> NDArray[np.int64]:  # noqa: E741
         """Return for each node the records in groups of fewer than k individuals or l sensitive values."""
@@ -99,7 +99,7 @@ class Lattice:
             own = self._order[place]
             level = levels[own]
             if level < self.levels[own].height:
-                wider = self._ladder.raised(table, place, self._steps[place][level])
+                wider = table.merged(self._keys.raised(table.keys, place, self._steps[place][level]))
                 self._walk(wider, node + self.shape.strides[own], place, visit)
 
     def _visit_all(self, table: GroupTable, node: int, first: int, visit: Visit) -> None:

@@ -56,10 +56,6 @@ class RollUp:
             tuple(_values(group, row) for row in rows.sensitive),
         )
 
-    def raised(self, table: GroupTable, place: int, step: NDArray[np.int64]) -> GroupTable:
-        """Return the groups after one attribute, given by its place in the order, went up by `step`."""
-        return table.merged(self.keys.raised(table.keys, place, step))
-
     def climbed(self, table: GroupTable, start: Sequence[int], end: Sequence[int]) -> GroupTable:
         """Return the groups of the node `end` from those of `start`, of which no level is higher; O(g log g)."""
         keys = table.keys

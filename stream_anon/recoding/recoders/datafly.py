@@ -27,7 +27,6 @@ class DataFly:
     """
 
     keep_suppressed: bool = False
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:

@@ -22,16 +22,13 @@ class FixedLevels:
     """
 
     levels: Mapping[str, int] = field(default_factory=dict)
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on these levels, whatever that suppresses."""
-        heights = {attribute.name: attribute.domain.height for attribute in table.attributes}
         for name, level in self.levels.items():
-            if name not in heights:
-                raise SettingsError("method.levels", f"{name} is not a quasi-identifier of the policy")
-            if not 0 <= level <= heights[name]:
-                raise SettingsError("method.levels", f"{name} has levels 0 to {heights[name]}")
+            height = table.attributes[table.place(name, "method.levels")].domain.height
+            if not 0 <= level <= height:
+                raise SettingsError("method.levels", f"{name} has levels 0 to {height}")
         vector = [own.at_most(self.levels.get(own.name, 0)) for own in table.levels]
         return at_node(table, vector, asked, ())

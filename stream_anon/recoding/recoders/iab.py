@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,10 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import grouped, people
 from stream_anon.microdata.bounds import Shield
-from stream_anon.recoding.recoders.best_first import best_first
 from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
@@ -42,7 +40,6 @@ class Iab:
 
     requirements: tuple[Shield, ...] = ()
     most_expanded: int = 1_000
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = True
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
@@ -77,11 +74,10 @@ class Iab:
     def _required(self, table: Table, asked: RecodingGoal) -> list[tuple[list[int], int]]:
         """Return each requirement as places of attributes and a k."""
         required = [(list(range(len(table.names))), asked.k)]
-        for own in self.requirements:
-            for name in own.attributes:
-                if name not in table.names:
-                    raise SettingsError("method.requirements", f"{name} is not a quasi-identifier of the policy")
-            required.append(([table.names.index(name) for name in own.attributes], own.k))
+        required += [
+            ([table.place(name, "method.requirements") for name in own.attributes], own.k)
+            for own in self.requirements
+        ]
         return required
 
 
@@ -157,6 +153,72 @@ class Cut:
         """Return what is published of each cell."""
         cells = zip(self.levels, self.table.places, strict=True)
         return self.table.bounds(np.array([levels[codes] for levels, codes in cells]))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search over tables T(n, m) found: n distinct rows violate a requirement, of m distinct rows in all.
+
+    Parameters
+    ----------
+    best
+        The satisfying table of the most rows; None where none was met.
+    optimal
+        Whether the search came to its end: no table that it reaches has more rows, and where there is no best one,
+        none satisfies.
+    steps
+        The tree, an expanded table a step.
+    """
+
+    best: Cut | None
+    optimal: bool
+    steps: tuple[Step, ...]
+
+
+def best_first(
+    start: Cut, children: Callable[[Cut], Sequence[tuple[str, Cut]]], most_expanded: int
+) -> SearchResult:
+    """Search for the table of the most distinct rows that violates nothing.
+
+    The open table of the most rows is expanded, ties by fewest violations, then the first that was found. Children
+    have no more rows than their parent, so that the search ends where no open table has more rows than the best
+    one; of several equally large the first that was found is the answer. It is exponential in the number of
+    nodes: `most_expanded` bounds it.
+
+    Parameters
+    ----------
+    children
+        Returns the tables that come of one, each with the name of what was changed.
+    most_expanded
+        Tables that are expanded at the most.
+    """
+    found = 1
+    names = {0: "T"}
+    open_tables: list[tuple[int, Cut]] = [] if start.violating == 0 else [(0, start)]
+    best = start if start.violating == 0 else None
+    steps: list[Step] = []
+    while open_tables:
+        number, table = min(open_tables, key=lambda own: (-own[1].rows, own[1].violating, own[0]))
+        if best is not None and table.rows <= best.rows:
+            break
+        if len(steps) == most_expanded:
+            return SearchResult(best, optimal=False, steps=tuple(steps))
+        open_tables.remove((number, table))
+        told = {}
+        for name, child in children(table):
+            names[found] = f"T{found}"
+            told[f"by {name}"] = _written(names[found], child)
+            if child.violating:
+                open_tables.append((found, child))
+            elif best is None or child.rows > best.rows:
+                best = child
+            found += 1
+        steps.append(Step(f"expanded {_written(names[number], table)}", told))
+    return SearchResult(best, optimal=True, steps=tuple(steps))
+
+
+def _written(name: str, table: Cut) -> str:
+    return f"{name}({table.violating}, {table.rows})"
 
 
 def _falling_short(

@@ -32,7 +32,6 @@ class Incognito:
     """
 
     collapse_levels: bool = False
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:

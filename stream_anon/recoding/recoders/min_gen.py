@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stream_anon.errors import SettingsError
 from stream_anon.recoding.recoders.minimal import minimal_nodes
 from stream_anon.recoding.recoders.nodes import Nodes, Vector, at_node, cost_of, costs, shape_of
 from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
@@ -26,13 +24,12 @@ class KMinimal:
 
     prefer: tuple[str, ...] = ()
     collapse_levels: bool = False
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
     by_distortion: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
         """Return the table on the chosen node; on the top where no node satisfies."""
-        preferred = preferences(table, self.prefer)
+        preferred = [table.place(name, "method.prefer") for name in self.prefer]
         shape = shape_of(table)
         nodes = Nodes(table.levels, table.rows, asked)
         found = minimal_nodes(shape, nodes)
@@ -74,11 +71,3 @@ def _weighing(table: Table) -> list[float]:
     """Return the weights of the attributes, of mean 1."""
     weights = [attribute.weight for attribute in table.attributes]
     return [weight * len(weights) / sum(weights) for weight in weights]
-
-
-def preferences(table: Table, names: Sequence[str]) -> list[int]:
-    """Return the places of preferred attributes; SettingsError for a name that is none."""
-    for name in names:
-        if name not in table.names:
-            raise SettingsError("method.prefer", f"{name} is not a quasi-identifier of the policy")
-    return [table.names.index(name) for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -79,9 +80,7 @@ class Nodes:
 def shape_of(table: Table) -> LatticeShape:
     """Return the shape of a table's lattice; SettingsError if it has too many nodes to be searched."""
     heights = [own.height for own in table.levels]
-    nodes = 1
-    for height in heights:
-        nodes *= height + 1
+    nodes = prod(height + 1 for height in heights)
     if nodes > MOST_NODES:
         raise SettingsError(
             "method.name",

@@ -28,7 +28,6 @@ class Ola:
 
     loss: Literal["ncp", "prec", "discernibility", "entropy"] = "ncp"
     collapse_levels: bool = False
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:

@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import dense, grouped, people
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.microdata.batch import MISSING_KEY
@@ -96,6 +97,12 @@ class Table:
         spans = [attribute.size for attribute in self.attributes]
         cells = zip(low.astype(np.int64), high, spans, strict=True)
         return grouped((lows * span + highs for lows, highs, span in cells), len(self))
+
+    def place(self, name: str, setting: str) -> int:
+        """Return the place of a quasi-identifier; SettingsError if a setting names something else."""
+        if name not in self.names:
+            raise SettingsError(setting, f"{name} is not a quasi-identifier of the policy")
+        return self.names.index(name)
 
     def named(self, vector: Sequence[int]) -> Mapping[str, int]:
         """Return levels of the lattice as levels of the hierarchies, by attribute."""
@@ -254,8 +261,6 @@ class Recoder(Protocol):
     published alike meets what was asked, or is suppressed, where the method guarantees that.
     """
 
-    guarantees: ClassVar[bool]
-    """Whether every published group reaches k and l."""
     across_groups: ClassVar[bool]
     """Whether it promises more, which may break when a whole group is suppressed."""
 

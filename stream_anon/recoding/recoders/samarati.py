@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stream_anon.recoding.lattice.lattice_shape import LatticeShape
-from stream_anon.recoding.recoders.nodes import Nodes, Vector, at_node, shape_of
+from stream_anon.recoding.recoders.nodes import Nodes, at_node, shape_of
 from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
@@ -18,7 +17,6 @@ class Samarati:
     lexicographically smallest levels.
     """
 
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
@@ -29,7 +27,7 @@ class Samarati:
         low, high, best = 0, shape.top + 1, shape.tops
         while low < high:
             middle = (low + high) // 2
-            found = _satisfying(shape, middle, nodes)
+            found = [own for own in map(shape.levels, shape.at_height(middle).tolist()) if nodes.satisfies(own)]
             figures = {"nodes": len(shape.at_height(middle)), "satisfying": len(found)}
             steps.append(Step(f"looked at height {middle}", figures))
             if found:
@@ -37,8 +35,3 @@ class Samarati:
             else:
                 low = middle + 1
         return at_node(table, best, asked, steps)
-
-
-def _satisfying(shape: LatticeShape, height: int, nodes: Nodes) -> list[Vector]:
-    every = map(shape.levels, shape.at_height(height).tolist())
-    return [vector for vector in every if nodes.satisfies(vector)]

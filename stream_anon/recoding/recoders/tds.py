@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_anon.errors import SettingsError
 from stream_anon.measures.grouping import dense, people
+from stream_anon.measures.information import entropy
 from stream_anon.recoding.recoders.recoder import Recoding, RecodingGoal, Step, Table
 
 
@@ -29,7 +30,6 @@ class Tds:
     """
 
     target: str
-    guarantees: ClassVar[bool] = True
     across_groups: ClassVar[bool] = False
 
     def recode(self, table: Table, asked: RecodingGoal) -> Recoding:
@@ -150,7 +150,7 @@ class _Cut:
         self._level[attribute, rows] = level
         labels = self._labels[rows]
         one_class = (labels == labels[0]).all()
-        gain = -1.0 if count == 1 or one_class else max(0.0, _uncertain(labels) - _within(labels, children, count))
+        gain = -1.0 if count == 1 or one_class else _gain(labels, children, count)
         number = int(own.nodes[level, places[0]])
         return _Node(attribute, level, number, rows, children, below, round(gain, 12))
 
@@ -172,14 +172,8 @@ class _Cut:
         return people(groups, count, self._table.individuals)
 
 
-def _uncertain(labels: NDArray[np.int64]) -> float:
-    """Return the entropy of classes in bits."""
-    shares = np.bincount(labels) / len(labels)
-    shares = shares[shares > 0]
-    return float(-(shares * np.log2(shares)).sum())
-
-
-def _within(labels: NDArray[np.int64], children: NDArray[np.int64], count: int) -> float:
-    """Return the mean entropy of classes within children."""
+def _gain(labels: NDArray[np.int64], children: NDArray[np.int64], count: int) -> float:
+    """Return by how many bits the mean entropy of classes within children is below that of all."""
     parts = (labels[children == child] for child in range(count))
-    return sum(len(part) / len(labels) * _uncertain(part) for part in parts)
+    within = sum(len(part) / len(labels) * entropy(np.bincount(part)) for part in parts)
+    return max(0.0, entropy(np.bincount(labels)) - within)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.engine.window import SealedWindow
 from stream_anon.microdata.batch import Reason, Rejects
@@ -27,8 +26,8 @@ class OutgoingWindow:
 
     Parameters
     ----------
-    times
-        When the input topic got each record; see `intake.arrival_times`.
+    readings
+        How its records were read.
     membership
         The membership at the takeover that opened the window's partitions. It is the fence: the group turns away an
         older one, so that no record is published twice.
@@ -38,17 +37,14 @@ class OutgoingWindow:
         Where it goes.
     topic_ids
         Kafka's ids of the input topics at that takeover.
-    readings
-        How its records were read.
     """
 
     window: SealedWindow
-    times: NDArray[np.float64]
+    readings: Readings
     membership: Membership
     places: tuple[Place, ...]
     targets: Targets
     topic_ids: Mapping[str, str] = field(default_factory=dict)
-    readings: Readings = field(default_factory=Readings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +145,6 @@ def published_event(outcome: Outcome, sent: SentWindow, outgoing: OutgoingWindow
         gcp=release.gcp,
         gate_violations=release.gate_violations,
         arrivals=release.arrivals,
-        broker_times=outgoing.times,
         opened_at=release.opened_at,
         closed_at=release.closed_at,
         at=clock.monotonic(),

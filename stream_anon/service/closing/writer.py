@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_anon.conditions import Condition
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import Release
-from stream_anon.ports import Codec, Parcel, Place, Publication, Targets
+from stream_anon.ports import Codec, Parcel, Publication, Targets
 from stream_anon.ports.publication import BATCH_BYTES, SIGNATURE, header_of
 from stream_anon.privacy.certificate import PART_BYTES, Delivery, certificate_digest
 from stream_anon.privacy.certifying import CertificateFrame, certificate_parts
@@ -122,7 +122,7 @@ class Writer:
         if self._must_tell(closed, batch, first=previous is None):
             parcels += self._policy_document(targets, partition, time, most_bytes)
         parcels += self._certificate(certificate, targets, partition, batch, time)
-        parcels += self._dead_letters(release, targets, places, time, draws)
+        parcels += self._dead_letters(release, outgoing, time, draws)
         if self._counting is not None and release.people is not None:
             parcels += self._counting.parcels(release.people, places, time, header_of(batch))
         digest = certificate_digest(certificate)
@@ -176,17 +176,12 @@ class Writer:
         return () if self._sign is None else ((SIGNATURE, self._sign(part)),)
 
     def _dead_letters(
-        self,
-        release: Release,
-        targets: Targets,
-        places: Sequence[Place],
-        time: int,
-        draws: np.random.Generator,
+        self, release: Release, outgoing: OutgoingWindow, time: int, draws: np.random.Generator
     ) -> list[Parcel]:
-        dead = release.rejects.dead
+        dead, targets = release.rejects.dead, outgoing.targets
         if not len(dead):
             return []
-        values = encode_dead_letters(dead, places, self._policy)
+        values = encode_dead_letters(dead, outgoing.places, self._policy)
         partition = int(draws.integers(targets.partitions[targets.dead_letters]))
         return [Parcel(targets.dead_letters, partition, values, time)]
 

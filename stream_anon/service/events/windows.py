@@ -51,23 +51,23 @@ class WindowProgress(Event):
     busy: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Readings:
     """How records were read. It tells of their values, so it is told when their window is published.
 
     Parameters
     ----------
+    times
+        float64[n], seconds since the epoch at which the input topic got each record.
     singly
         How many were read one by one, rejected ones included.
     coerced
         How many texts counted as another type because their attributes say so.
     """
 
+    times: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
     singly: int = 0
     coerced: int = 0
-
-    def __add__(self, other: Readings) -> Readings:
-        return Readings(self.singly + other.singly, self.coerced + other.coerced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,6 @@ class WindowPublished(Event):
         Least number of individuals in a class; None if there is no class.
     arrivals
         (seconds on the service's clock, records); the delay is `at` minus each of these times.
-    broker_times
-        float64[n], seconds since the epoch at which the input topic got each record. The end-to-end delay is `wall`
-        minus each.
     outcome
         How the transaction ended.
     missing
@@ -115,7 +112,7 @@ class WindowPublished(Event):
     achieved_shields
         The least number of individuals by each shield, in the policy's order; empty without a shield or a class.
     readings
-        How its records were read.
+        How its records were read. The end-to-end delay is `wall` minus each of their times.
     lost
         (topic, partition, start, end) of the input that could not be read.
     """
@@ -132,7 +129,6 @@ class WindowPublished(Event):
     gcp: float | None
     gate_violations: int
     arrivals: tuple[tuple[float, int], ...]
-    broker_times: NDArray[np.float64] = field(repr=False)
     opened_at: float
     closed_at: float
     at: float

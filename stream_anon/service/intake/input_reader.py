@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_anon.engine.window import SealedWindow
 from stream_anon.errors import BrokerError, Cause, TopicError
@@ -16,7 +15,6 @@ from stream_anon.microdata.batch import CodedBatch
 from stream_anon.ports import Chunk, DeadClient, Held, Lost, Polled
 from stream_anon.service.components import Components
 from stream_anon.service.events import Away, ReadingFault, Readings, RecordsConsumed
-from stream_anon.service.intake.arrival_times import BrokerTimes
 from stream_anon.service.intake.told_losses import ToldLosses, stopped_by
 from stream_anon.service.intake.unlearned import Unlearned
 from stream_anon.service.intake.unread_records import Backlog
@@ -35,10 +33,9 @@ POLLS_TO_TRUST = 10  # without a record; 2 s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Full:
-    """A window that reading has filled, the broker's times of its records, and how they were read."""
+    """A window that reading has filled, and how its records were read."""
 
     window: SealedWindow
-    times: NDArray[np.float64]
     readings: Readings
 
 
@@ -51,8 +48,8 @@ class Reader:
         self._tell, self._reachability = parts.tell, parts.reachability
         self._next: dict[int, int] = {}  # the next offset that each open source must bring
         self._stopped, self._left = Backlog(parts.source), Backlog(parts.source)
-        self._times = BrokerTimes(min(max(LEAST_TIMES, 4 * parts.policy.window.max_records), MOST_TIMES))
-        self._readings = WaitingReadings()
+        most_times = min(max(LEAST_TIMES, 4 * parts.policy.window.max_records), MOST_TIMES)
+        self._readings = WaitingReadings(most_times)
         self._is_behind = False
         self._probe: asyncio.Task[BrokerError | None] | None = None
         self._probed = parts.clock.monotonic()
@@ -80,7 +77,6 @@ class Reader:
         """
         self._next = dict(opened)
         self._unlearned.forget()
-        self._times.keep(kept)
         self._readings.keep(kept)
         self._stopped.reset(stopped)
         self._topic_ids, self._is_another_topic = topic_ids, False
@@ -95,7 +91,6 @@ class Reader:
         """Read nothing any more."""
         self._next.clear()
         self._unlearned.forget()
-        self._times.keep(())
         self._readings.keep(())
 
     @property
@@ -135,7 +130,7 @@ class Reader:
 
     def filled(self, window: SealedWindow) -> Full:
         """Return a sealed window with what is known of the reading of its records, which is then forgotten."""
-        return Full(window, self._times.take(window.ranges), self._readings.take(window.ranges))
+        return Full(window, self._readings.take(window.ranges))
 
     async def poll(self, wait: float, room: int) -> Polled:
         """Return the records that there are, waiting at most `wait` seconds. Raises BrokerError.
@@ -197,14 +192,12 @@ class Reader:
         codec = self._parts.codec
         faults, singly, coerced = codec.faults, codec.read_singly, codec.coerced
         batch = codec.decode(chunk.values, chunk.source, chunk.offsets)
-        readings = Readings(codec.read_singly - singly, codec.coerced - coerced)
-        self._readings.add(chunk.source, chunk.end, readings)
+        self._readings.add(chunk, codec.read_singly - singly, codec.coerced - coerced)
         if codec.faults > faults:
             self._tell(ReadingFault(self._source.place(chunk.source), int(chunk.offsets[0])))
         return batch
 
     def _feed(self, chunk: Chunk, batch: CodedBatch, now: float, received: float) -> list[Full]:
-        self._times.add(chunk)
         sealed = self._engine.add(batch, now, received)
         self._next[chunk.source] = chunk.end
         return [self.filled(window) for window in sealed]

@@ -28,7 +28,8 @@ from stream_anon.engine.keyed_draws import DrawnWindow, DrawsKey, KeyedWindows
 from stream_anon.engine.partitioners import partitioners, partitioners_by_draws
 from stream_anon.engine.recoding_closer import WholeTable
 from stream_anon.engine.window import SealedWindow
-from stream_anon.formats.codecs import RecordFormats, described, topic_codec
+from stream_anon.formats.codecs import RecordFormats, topic_codec
+from stream_anon.formats.registered_formats import described
 from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, ReleaseLedger, Sink, Source

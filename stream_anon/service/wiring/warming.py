@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from stream_anon.adapters.kafka.bulk import draining, packed_batch
+from stream_anon.adapters.kafka.bulk import draining
+from stream_anon.adapters.kafka.writing import packed_batch
 from stream_anon.adapters.second_process import compile_in_two
 from stream_anon.compiled import when_compiling
 from stream_anon.engine import warming

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.formats.codecs import described
+from stream_anon.formats.registered_formats import described
 from tests.support.registry import apicurio_serdes
 from tests.support.registry.apicurio import Apicurio
 from tests.support.registry.confluent import PROTOBUF_OF_PEOPLE, Confluent, avro_of_people, json_of_people

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from stream_anon.adapters.kafka.bulk.packing import PACKERS
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.reading.source import KafkaSource
+from stream_anon.adapters.kafka.writing.packing import PACKERS
 from stream_anon.adapters.kafka.writing.transactional_producer import TransactionalProducer
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from stream_anon.adapters.kafka.bulk.record_kernels import HEAD_FIELDS
+from stream_anon.adapters.kafka.bulk.batch_head import AFTER_LENGTH, HEAD, MARKERS, BatchHead
 from tests.support.plain_kafka import admin_of
 from tests.support.service import (
     Stage,
@@ -171,12 +171,12 @@ def _batches(stage: Stage, topic: str) -> Iterator[tuple[bool, int]]:
     """Yield of each batch in a topic's log whether it is a marker, and its time in milliseconds."""
     for segment in sorted((stage.kafka.folder / "data").glob(f"{topic}-[0-9]*/*.log")):
         data, at = segment.read_bytes(), 0
-        while at + HEAD_FIELDS.size <= len(data):
-            head = HEAD_FIELDS.unpack_from(data, at)
-            if not head[1]:
+        while at + HEAD <= len(data):
+            head = BatchHead.at(data, at)
+            if not head.length:
                 break  # the rest of the file is reserved, and empty
-            yield bool(head[5] & 32), head[8]
-            at += 12 + head[1]
+            yield bool(head.attributes & MARKERS), head.largest_time
+            at += AFTER_LENGTH + head.length
 
 
 @pytest.mark.soak

@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import key_of, value_of
+from stream_anon.adapters.kafka.ledger.entry_format import key_of, value_of
 from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.errors import BrokerError
 from stream_anon.ports import LedgerEntry

@@ -22,7 +22,7 @@ from stream_anon.ports.publication import header_of
 from stream_anon.service.closing.agreed_time import AgreedTime
 from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, QueuedWindow
 from stream_anon.service.closing.steps import ClosingSteps
-from stream_anon.service.events import Away, Event
+from stream_anon.service.events import Away, Event, Readings
 from stream_anon.service.fault_points import nowhere
 from stream_anon.service.retrying import Pauses, Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
@@ -256,7 +256,7 @@ class Worker:
             positions |= {n: end for (_, n), (_, end) in ranges.items()}
         names = [self._batch() for _ in stretches]
         outgoing = OutgoingWindow(
-            cast("Any", None), cast("Any", None), self._membership, (), self._targets, self._topic_ids
+            cast("Any", None), Readings(), self._membership, (), self._targets, self._topic_ids
         )
         bundle = []
         for ranges, name, following in zip(stretches, names, [*names[1:], None], strict=False):

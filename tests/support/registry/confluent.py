@@ -16,7 +16,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
 
-from stream_anon.formats.codecs import described
+from stream_anon.formats.registered_formats import described
 from tests.support.service import Stage
 
 _FIELDS = {

@@ -12,7 +12,7 @@ from stream_anon.audit.audit import Audit
 from stream_anon.audit.formats.stated_schemas import CONNECT, Stated, StatingRecord, said_plainly, schema_of
 from stream_anon.audit.released_records import Decoded
 from stream_anon.audit.verdict import Kind, Verdict
-from stream_anon.formats.codecs import described
+from stream_anon.formats.registered_formats import described
 from stream_anon.microdata.attributes import Insensitive
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.clustering.near_classes import near_classes
+from stream_anon.clustering.shield_groups import AlikeGroups
 from stream_anon.microdata.attributes import QuasiIdentifier
 from stream_anon.privacy.costs.cost import cost_model, interval_cost
 from tests.support.tables import DOMAINS
@@ -30,7 +31,7 @@ def test_the_cheapest_classes_within_reach_are_found_in_their_order(
     weights, cells = (np.array([own[place] for own in classes], np.int64) for place in (2, 3))
     seekers = np.arange(0, len(classes), 2)
     mates, growth = np.empty((len(seekers), most), np.int64), np.empty((len(seekers), most))
-    near_classes(MODEL, np.arange(2), bounds, bounds, cells, weights, seekers, width, mates, growth)
+    near_classes(AlikeGroups(MODEL, np.arange(2), bounds, bounds, cells, weights), seekers, width, mates, growth)
     for turn, a in enumerate(seekers.tolist()):
         offers = []
         for b in range(max(0, a - width), min(len(classes), a + width + 1)):

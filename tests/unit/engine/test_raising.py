@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, join_groups, people_of_groups
+from stream_anon.clustering.shield_groups import PATIENCE, WIDTH, AlikeGroups, join_groups, people_of_groups
 from stream_anon.engine import raising
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.raising import Raiser
@@ -416,7 +416,8 @@ def test_groups_are_joined_as_the_plain_program_joins_them(line: tuple[Table, li
     people = np.array([person for group in groups for person in sorted(group.people)], np.int32)
     cells = np.array([group.cell for group in groups], np.int64)
     name, short = np.empty(len(groups), np.int64), np.empty(len(groups), np.bool_)
-    join_groups(table.model, places, low, high, cells, weights, starts, people, k, width, patience, name, short)
+    alike = AlikeGroups(table.model, places, low, high, cells, weights)
+    join_groups(alike, starts, people, k, width, patience, name, short)
     expected = joined(groups, lambda bounds: _model_cost(table.model, places.tolist(), bounds), k, width, patience)
     unions: dict[int, list[int]] = {}
     for number in range(len(groups)):
@@ -490,21 +491,9 @@ def test_ten_thousand_groups_take_bounded_work() -> None:
     people = np.arange(2 * g, dtype=np.int32)
     starts = np.arange(0, 2 * g + 1, 2).astype(np.int64)
     weights = np.full(g, 2, np.int64)
-    join_groups(
-        cost_model(attributes),
-        np.arange(2, dtype=np.int64),
-        codes.copy(),
-        codes.copy(),
-        np.zeros(g, np.int64),
-        weights,
-        starts,
-        people,
-        50,
-        WIDTH,
-        PATIENCE,
-        name,
-        short,
-    )
+    places, cells = np.arange(2, dtype=np.int64), np.zeros(g, np.int64)
+    alike = AlikeGroups(cost_model(attributes), places, codes.copy(), codes.copy(), cells, weights)
+    join_groups(alike, starts, people, 50, WIDTH, PATIENCE, name, short)
     roots = name == np.arange(g)
     assert not short[roots].any()
     assert roots.sum() > g / 150  # unions of about 50 people, not one of all

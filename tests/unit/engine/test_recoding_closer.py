@@ -34,7 +34,6 @@ DATAFLY = MethodChoice("datafly")
 class Told:
     """A recoder that answers what it was told."""
 
-    guarantees = True
     across_groups = False
 
     def __init__(

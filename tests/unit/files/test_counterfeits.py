@@ -18,7 +18,7 @@ from stream_anon.cli.main import app
 from stream_anon.engine.closing import Closer
 from stream_anon.errors import SettingsError
 from stream_anon.files.anonymizing import CertifiedRelease
-from stream_anon.files.report import FileReport
+from stream_anon.files.file_report import FileReport
 from stream_anon.library import Anonymizer
 from stream_anon.microdata.release import Release
 from stream_anon.operations.audit.auditing import audit_files

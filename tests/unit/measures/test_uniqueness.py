@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_anon.measures.digamma import digamma
 from stream_anon.measures.uniqueness import (
     SampleClasses,
     _classes_of_population,
+    digamma,
     pitman,
     population_uniqueness,
     slide_negative_binomial,

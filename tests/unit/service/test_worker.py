@@ -67,7 +67,7 @@ async def test_full_window_closes_at_once() -> None:
         assert window.outcome is Outcome.COMMITTED
         assert (window.records_in, window.released, window.achieved_k) == (20, 20, window.class_sizes.min())
         assert sum(count for _, count in window.arrivals) == 20
-        assert len(window.broker_times) == 20
+        assert len(window.readings.times) == 20
         assert driver.told(RecordsConsumed)[0].records == 20
 
 
@@ -736,7 +736,7 @@ async def test_takeover_that_fails_late_counts_what_left_as_dropped(step: int) -
         assert (taken.kept, taken.dropped, taken.read_again, taken.attempts) == (0, 9, 6, 2)
         await driver.advance(10)
         (window,) = driver.told(WindowPublished)
-        assert (window.records_in, len(window.broker_times)) == (6, 6)
+        assert (window.records_in, len(window.readings.times)) == (6, 6)
 
 
 @pytest.mark.parametrize("step", range(1, 8))

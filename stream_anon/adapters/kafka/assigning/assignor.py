@@ -20,6 +20,7 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, Cons
 
 from stream_anon.adapters.kafka.assigning.notes import LeaderNote, MemberNote, leader_note, member_note
 from stream_anon.adapters.kafka.assigning.packed import KnownMember, packed
+from stream_anon.adapters.kafka.protocol.group_fencing import by_topic
 from stream_anon.ports import Place
 
 REST = 300.0
@@ -112,7 +113,7 @@ class Assignor:
         found = packed(understood, places, may_change=age >= REST)
         answer = LeaderNote(len(members), found.carriers, 0.0 if found.changed else age).written()
         return {
-            name: ConsumerProtocolMemberAssignment(self._sticky.version, _by_topic(given), answer)
+            name: ConsumerProtocolMemberAssignment(self._sticky.version, list(by_topic(given).items()), answer)
             for name, given in found.given.items()
         }
 
@@ -136,10 +137,3 @@ def _decoded(data: bytes) -> tuple[list[Place], int, bytes]:
     claimed = StickyAssignorUserDataV1.decode(stream)
     held = [(topic, number) for topic, numbers in claimed.previous_assignment for number in numbers]
     return held, claimed.generation, stream.read()
-
-
-def _by_topic(places: Iterable[Place]) -> list[tuple[str, list[int]]]:
-    topics: dict[str, list[int]] = {}
-    for topic, number in sorted(places):
-        topics.setdefault(topic, []).append(number)
-    return list(topics.items())

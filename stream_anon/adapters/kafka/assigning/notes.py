@@ -49,9 +49,8 @@ class MemberNote:
         figures = busy, _count(self.carriers), _age(self.age), revision, len(self.loads)
         head = _MEMBER.pack(_MARK, _VERSION, self.aside, *figures)
         loads = (min(max(0.0, load), MOST_LOAD) for load in self.loads)
-        return head + struct.pack(
-            f">{len(self.loads)}f", *loads
-        )  # shares of one of thousands of partitions are tiny
+        # Shares of one of thousands of partitions are tiny.
+        return head + struct.pack(f">{len(self.loads)}f", *loads)
 
 
 @dataclass(frozen=True, slots=True)

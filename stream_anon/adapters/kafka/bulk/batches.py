@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -14,13 +13,18 @@ from aiokafka.record.control_record import ABORT_MARKER, ControlRecord
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
-from stream_anon.adapters.kafka.bulk import record_kernels as kernels
+from stream_anon.adapters.kafka.bulk.batch_head import (
+    AFTER_LENGTH,
+    ATTRIBUTES_AT,
+    FORMAT_2,
+    HEAD,
+    MARKERS,
+    TRANSACTIONAL,
+    BatchHead,
+)
 from stream_anon.adapters.kafka.bulk.old_batches import end_of_batch, last_offset
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.microdata.keys import PADDING
-
-FORMAT, APPEND_TIME = 2, 8  # of a head's fields: the format, and a bit of the attributes
-_TRANSACTIONAL, _CONTROL = 16, 32  # of the attributes
 
 
 class UnreadableBatch(CorruptRecordException):  # type: ignore[misc] # aiokafka ships no types
@@ -58,7 +62,7 @@ class Batches:
     """
 
     def __init__(
-        self, place: TopicPartition, records: Fetched, aborted: Any, fetch_offset: int, others: Sequence[Any]
+        self, place: TopicPartition, records: Fetched, aborted: Any, fetch_offset: int, *others: Any
     ) -> None:
         self.next_fetch_offset = fetch_offset
         self._place, self._others = place, others
@@ -72,15 +76,14 @@ class Batches:
         self._dropped: set[int] = set()  # producers of aborted transactions that are open at this place
         self._error: Exception | None = None  # the next call raises it
 
-    def _head(self, at: int) -> tuple[tuple[int, ...], int] | None:
-        """Return a batch's head and its end; None if there is no whole batch of this format."""
-        if at + kernels.HEAD > self._size:
+    def _head(self) -> tuple[BatchHead, int] | None:
+        """Return the head and the end of the batch at our place; None if there is no whole one of this format."""
+        records = self._at + HEAD
+        if records > self._size:
             return None
-        head = kernels.HEAD_FIELDS.unpack_from(self._data, at)
-        end = at + 12 + head[1]
-        if head[3] != FORMAT or not at + kernels.HEAD <= end <= self._size:
-            return None
-        return head, end
+        head = BatchHead.at(self._data, self._at)
+        end = self._at + AFTER_LENGTH + head.length
+        return (head, end) if head.format == FORMAT_2 and records <= end <= self._size else None
 
     def _unreadable(self, after: int, *, fault: bool = False) -> UnreadableBatch:
         """Return what tells that a batch cannot be read, which says that it ends before an offset."""
@@ -103,7 +106,7 @@ class Batches:
             return None
         return self._data[self._at : end]
 
-    def _passed_over(self, head: tuple[int, ...], end: int) -> bool:
+    def _passed_over(self, head: BatchHead, end: int) -> bool:
         """Pass over a batch and return True if it holds markers, or records of an aborted transaction.
 
         Raises
@@ -111,26 +114,20 @@ class Batches:
         Exception
             If it is damaged.
         """
-        checksum, attributes, producer = head[4], head[5], head[9]
-        if calc_crc32c(self._data[self._at + 21 : end]) != checksum:
+        if calc_crc32c(self._data[self._at + ATTRIBUTES_AT : end]) != head.checksum:
             raise UnsoundError
-        while self._aborted and self._aborted[0][1] <= head[0]:
+        while self._aborted and self._aborted[0][1] <= head.base_offset:
             self._dropped.add(self._aborted.popleft()[0])
-        if attributes & _CONTROL:
-            if producer in self._dropped and _aborts(self._data[self._at : end]):
-                self._dropped.discard(producer)
-        elif not (attributes & _TRANSACTIONAL and producer in self._dropped):
+        if head.attributes & MARKERS:
+            if head.producer in self._dropped and _aborts(self._data[self._at : end]):
+                self._dropped.discard(head.producer)
+        elif not (head.attributes & TRANSACTIONAL and head.producer in self._dropped):
             return False
         self._pass_over(head, end)
         return True
 
-    def _pass_over(self, head: tuple[int, ...], end: int) -> None:
-        self._at, self._reached = end, max(self._reached, next_offset(head))
-
-
-def next_offset(head: tuple[int, ...]) -> int:
-    """Return the offset behind a batch; compaction keeps it even if the last record is gone."""
-    return head[0] + max(head[6], 0) + 1
+    def _pass_over(self, head: BatchHead, end: int) -> None:
+        self._at, self._reached = end, max(self._reached, head.next_offset)
 
 
 def _aborts(batch: bytes) -> bool:

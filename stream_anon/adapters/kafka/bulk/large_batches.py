@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from stream_anon.adapters.kafka.bulk.batch_head import BatchHead
 from stream_anon.adapters.kafka.bulk.record_columns import Records
 from stream_anon.adapters.kafka.bulk.unpacking import Stream, UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
@@ -16,25 +16,6 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 _PIECE = 256 * 1024
 _WIDEST, _SHORT = 64, 32  # bits of a varint
 _Record = tuple[int, int, bytes | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What the head of a batch says about its records.
-
-    Parameters
-    ----------
-    last_offset
-        The largest difference of a record's offset to `base_offset`.
-    fixed_time
-        The time of all records if the broker has set it; else each record counts its own from `base_time`.
-    """
-
-    base_offset: int
-    last_offset: int
-    base_time: int
-    fixed_time: int | None
-    count: int
 
 
 class LargeBatch:
@@ -51,7 +32,7 @@ class LargeBatch:
     """
 
     def __init__(
-        self, head: Head, stream: Stream, wanted: int, most_value: int, headers: HeaderRule = NO_HEADERS
+        self, head: BatchHead, stream: Stream, wanted: int, most_value: int, headers: HeaderRule = NO_HEADERS
     ) -> None:
         self._head = head
         self._stream = stream
@@ -97,8 +78,8 @@ class LargeBatch:
 
     def _parse(self) -> Iterator[_Record | None]:
         """Yield records, and None when the time of a turn is spent."""
-        head, last = self._head, -1
-        for _ in range(head.count):
+        head, fixed_time, last = self._head, self._head.fixed_time, -1
+        for _ in range(head.records):
             yield from self._turn()
             size = self._short_varint()
             end = self._position + size
@@ -124,11 +105,8 @@ class LargeBatch:
             place = head.base_offset + offset
             if place >= self._wanted:
                 self._wanted = place + 1
-                yield (
-                    place,
-                    _signed(head.base_time + time, _WIDEST) if head.fixed_time is None else head.fixed_time,
-                    (value if value is None else before + value),
-                )
+                moment = _signed(head.first_time + time, _WIDEST) if fixed_time is None else fixed_time
+                yield place, moment, None if value is None else before + value
         if self._at < len(self._piece) or self._read():
             raise UnsoundError
 

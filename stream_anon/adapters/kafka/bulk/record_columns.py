@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
+from stream_anon.adapters.kafka.bulk.header_kernels import HeaderTable
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
@@ -16,28 +18,7 @@ from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 _OFFSET, _TIME = attrgetter("offset"), attrgetter("timestamp")
 
 
-def header_table(rule: HeaderRule) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return a rule as `record_kernels` reads it.
-
-    Texts one behind the other; for each part where its name begins and ends, least, most, how many pairs of numbers
-    its lead has, and these; for each name that is refused where it begins and ends, and where its value does.
-    """
-    texts = b""
-
-    def put(text: bytes) -> tuple[int, int]:
-        nonlocal texts
-        texts += text
-        return len(texts) - len(text), len(texts)
-
-    widest = max((len(part.lead) for part in rule.parts), default=0)
-    parts = np.zeros((len(rule.parts), 5 + 2 * widest), np.int64)
-    for row, part in enumerate(rule.parts):
-        numbers = [number for pair in part.lead for number in pair]
-        parts[row, : 5 + len(numbers)] = *put(part.name), part.least, part.most, len(part.lead), *numbers
-    refused = [(*put(name), *put(value)) for name, value in rule.refused]
-    return np.frombuffer(texts, np.uint8), parts, np.array(refused, np.int64).reshape(-1, 4)
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """Records of one partition as columns, in order.
 
@@ -47,12 +28,9 @@ class Records:
         int64[n]; times are the broker's, in milliseconds since the epoch.
     """
 
-    __slots__ = ("offsets", "times", "values")
-
-    def __init__(self, values: Texts, offsets: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-        self.values = values
-        self.offsets = offsets
-        self.times = times
+    values: Texts
+    offsets: NDArray[np.int64]
+    times: NDArray[np.int64]
 
     @classmethod
     def of(cls, records: list[Any], headers: HeaderRule = NO_HEADERS) -> Records:
@@ -107,15 +85,9 @@ class RecordColumns:
 
     def __init__(self, count: int, size: int, wanted: int, headers: HeaderRule = NO_HEADERS) -> None:
         room = np.empty(size + len(PADDING), np.uint8)
-        self.arrays = (
-            room,
-            padded_words(room),
-            np.empty(count, np.int64),
-            np.empty(count, np.int64),
-            np.empty(count, np.int64),
-            np.empty(count, np.bool_),
-        )
-        self._headers = header_table(headers)
+        stops, offsets, times = (np.empty(count, np.int64) for _ in range(3))
+        self.room = kernels.RecordRoom(room, padded_words(room), stops, offsets, times, np.empty(count, np.bool_))
+        self._rule = HeaderTable.of(headers)
         self.fault = False
         self.found = np.zeros(4, np.int64)
         self.found[kernels.NEXT] = wanted
@@ -124,9 +96,7 @@ class RecordColumns:
         """Read batches of `data`, which ends in `PADDING`; return whether they are sound."""
         text, words = np.frombuffer(data, np.uint8), padded_words(data)
         try:
-            kernels.read_run(
-                text, words, at, end, checked, kernels.CRC_TABLES, *self.arrays, *self._headers, self.found
-            )
+            kernels.read_run(text, words, at, end, checked, self.room, self._rule, self.found)
         except IndexError:
             self.fault = True
         return not (self.fault or self.found[kernels.BROKEN])
@@ -144,7 +114,7 @@ class RecordColumns:
     def taken(self) -> Records:
         """Return the records that were read, in as much room as they take."""
         n = self.records
-        room, _, stops, offsets, times, missing = self.arrays
+        room, _, stops, offsets, times, missing = self.room
         none = missing[:n] if missing[:n].any() else None
         filled = int(self.found[kernels.FILLED]) + len(PADDING)
         if 2 * filled < len(room):  # keys and headers, of which nothing is kept, can be most of a batch

@@ -6,11 +6,11 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from aiokafka import TopicPartition
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
-from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, next_offset
-from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
+from stream_anon.adapters.kafka.bulk.batch_head import AFTER_LENGTH, HEAD, BatchHead
+from stream_anon.adapters.kafka.bulk.batches import Batches
+from stream_anon.adapters.kafka.bulk.large_batches import LargeBatch
 from stream_anon.adapters.kafka.bulk.old_batches import OldBatch
 from stream_anon.adapters.kafka.bulk.record_columns import KernelFaultError, RecordColumns, Records
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, UNPACK, UnsoundError
@@ -26,23 +26,16 @@ class Unread(Batches):
 
     Parameters
     ----------
+    fetched
+        As of `Batches`.
     budget
         How much may be unpacked.
     headers
         What headers put before each record's value.
     """
 
-    def __init__(
-        self,
-        place: TopicPartition,
-        records: Fetched,
-        aborted: Any,
-        fetch_offset: int,
-        *others: Any,
-        budget: Budget | None = None,
-        headers: HeaderRule = NO_HEADERS,
-    ) -> None:
-        super().__init__(place, records, aborted, fetch_offset, others)
+    def __init__(self, *fetched: Any, budget: Budget | None = None, headers: HeaderRule = NO_HEADERS) -> None:
+        super().__init__(*fetched)
         self._headers = headers
         self._budget = budget or Budget(_NO_LIMIT)
         self._bytes = np.frombuffer(self._data, np.uint8, self._size)
@@ -111,14 +104,14 @@ class Unread(Batches):
             if end > self._at:
                 self._read_run(end, count)
                 return True
-        head = self._head(self._at)
+        head = self._head()
         if head is None:  # a batch of an older format, or a part of one
             self._begin_old()
             return True
         try:
             return self._read_one(*head)
         except Exception as error:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            raise self._unreadable(next_offset(head[0]), fault=isinstance(error, KernelFaultError)) from None
+            raise self._unreadable(head[0].next_offset, fault=isinstance(error, KernelFaultError)) from None
 
     def _read_run(self, end: int, count: int) -> None:
         """Read batches without compression; if one of them is not sound, those before it are read one by one."""
@@ -129,31 +122,31 @@ class Unread(Batches):
         else:
             self._one_by_one = end
 
-    def _read_one(self, head: tuple[int, ...], end: int) -> bool:
+    def _read_one(self, head: BatchHead, end: int) -> bool:
         """Read one batch, or pass over it. May raise anything if it is not sound."""
         return self._passed_over(head, end) or self._read_records(head, end)
 
-    def _read_records(self, head: tuple[int, ...], end: int) -> bool:
-        codec, packed = head[5] & 7, self._data[self._at + kernels.HEAD : end]
-        if codec and self._budget.is_spent:
+    def _read_records(self, head: BatchHead, end: int) -> bool:
+        packed = self._data[self._at + HEAD : end]
+        if head.codec and self._budget.is_spent:
             return False
         with self._budget.working():
-            section = self._section(codec, packed)
+            section = self._section(head.codec, packed)
             if section is None:
                 return self._begin_large(head, packed)
             self._read_section(head, section)
         self._at = end
         return True
 
-    def _read_section(self, head: tuple[int, ...], section: bytes) -> None:
+    def _read_section(self, head: BatchHead, section: bytes) -> None:
         """Read the unpacked records of a batch."""
-        count = head[-1]
-        if not 0 <= count <= len(section) // kernels.LEAST_RECORD:
+        if not 0 <= head.records <= len(section) // kernels.LEAST_RECORD:
             raise UnsoundError
         # The kernel reads the section as a batch without compression.
-        whole = kernels.HEAD_FIELDS.pack(*head[:1], kernels.HEAD - 12 + len(section), *head[2:])
-        columns = RecordColumns(count, len(section), self._reached, self._headers)
-        if not columns.read(b"".join((whole, section, PADDING)), 0, kernels.HEAD + len(section), checked=True):
+        end = HEAD + len(section)
+        whole = head._replace(length=end - AFTER_LENGTH).packed()
+        columns = RecordColumns(head.records, len(section), self._reached, self._headers)
+        if not columns.read(b"".join((whole, section, PADDING)), 0, end, checked=True):
             raise KernelFaultError if columns.fault else UnsoundError
         self._keep(columns)
 
@@ -168,19 +161,17 @@ class Unread(Batches):
         except Exception:  # noqa: BLE001 - the stream will tell that it is not sound
             return None
 
-    def _begin_large(self, head: tuple[int, ...], packed: bytes) -> bool:
+    def _begin_large(self, head: BatchHead, packed: bytes) -> bool:
         self._large_at = self._at
         if not self._budget.admits(self):
             return False
-        fixed = head[8] if head[5] & APPEND_TIME else None
-        stream = STREAMS[head[5] & 7](packed)
-        told = Head(head[0], head[6], head[7], fixed, head[-1])
-        self._large = LargeBatch(told, stream, self._reached, self._budget.most_value, self._headers)
+        stream = STREAMS[head.codec](packed)
+        self._large = LargeBatch(head, stream, self._reached, self._budget.most_value, self._headers)
         return True
 
     def _read_large(self, most: int) -> bool:
         """Take some records of a large batch; our place stays at its beginning until it is read to its end."""
-        large, head = self._large, self._head(self._at)
+        large, head = self._large, self._head()
         assert large is not None and head is not None  # noqa: S101, PT018 - read before
         if not self._budget.admits(self) or self._budget.is_spent:
             return False
@@ -188,7 +179,7 @@ class Unread(Batches):
             records = large.take(most, self._budget)
         except Exception:  # noqa: BLE001 - as of a small batch
             self._budget.release()
-            raise self._unreadable(next_offset(head[0])) from None
+            raise self._unreadable(head[0].next_offset) from None
         if len(records):
             self._reached = int(records.offsets[-1]) + 1
             self._ready.append(records)

@@ -13,7 +13,8 @@ from aiokafka.record.memory_records import MemoryRecords
 from numpy.typing import NDArray
 
 from stream_anon.adapters.kafka.bulk import record_kernels as kernels
-from stream_anon.adapters.kafka.bulk.batches import APPEND_TIME, Batches, Fetched, UnreadableBatch, next_offset
+from stream_anon.adapters.kafka.bulk.batch_head import HEAD, BatchHead
+from stream_anon.adapters.kafka.bulk.batches import Batches, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.header_reading import EACH_HEADER, MOST_RECORD, Headers, read_headers
 from stream_anon.adapters.kafka.bulk.old_batches import bounded, last_offset
 from stream_anon.adapters.kafka.bulk.unpacking import STREAMS, Stream, UnsoundError
@@ -39,20 +40,14 @@ class UnreadWhole(Batches):
 
     Parameters
     ----------
+    fetched
+        As of `Batches`.
     budget
         How much may be unpacked.
     """
 
-    def __init__(
-        self,
-        place: TopicPartition,
-        records: Fetched,
-        aborted: Any,
-        fetch_offset: int,
-        *others: Any,
-        budget: Budget,
-    ) -> None:
-        super().__init__(place, records, aborted, fetch_offset, others)
+    def __init__(self, *fetched: Any, budget: Budget) -> None:
+        super().__init__(*fetched)
         self._budget = budget
         self._batch: WholeBatch | OldWholeBatch | None = None
         self._end, self._after = 0, 0  # of that batch: where it ends, and the offset behind it
@@ -96,20 +91,20 @@ class UnreadWhole(Batches):
 
     def _begin(self) -> None:
         """Begin the next batch or pass over it, or end with a part of one."""
-        head = self._head(self._at)
-        if head is None:
+        found = self._head()
+        if found is None:
             self._begin_old()
             return
-        fields, end = head
+        head, end = found
         try:
-            if self._passed_over(fields, end):
+            if self._passed_over(head, end):
                 return
-            packed, codec = self._data[self._at + kernels.HEAD : end], fields[5] & 7
-            stream = STREAMS[codec](packed) if codec else _Plain(packed)
+            packed = self._data[self._at + HEAD : end]
+            stream = STREAMS[head.codec](packed) if head.codec else _Plain(packed)
         except Exception:  # noqa: BLE001 - on malformed bytes libraries raise what they like
-            raise self._unreadable(next_offset(fields)) from None
-        self._batch = WholeBatch(self._place, fields, stream, self._reached, max(MOST_RECORD, len(packed)))
-        self._end, self._after = end, next_offset(fields)
+            raise self._unreadable(head.next_offset) from None
+        self._batch = WholeBatch(self._place, head, stream, self._reached, max(MOST_RECORD, len(packed)))
+        self._end, self._after = end, head.next_offset
 
     def _begin_old(self) -> None:
         """Begin a batch of an older format, or end with a part of one."""
@@ -139,8 +134,6 @@ class WholeBatch:
 
     Parameters
     ----------
-    head
-        The fields of its head.
     wanted
         The first offset that is returned.
     most
@@ -153,13 +146,11 @@ class WholeBatch:
     """
 
     def __init__(
-        self, place: TopicPartition, head: Sequence[int], stream: Stream, wanted: int, most: int = MOST_RECORD
+        self, place: TopicPartition, head: BatchHead, stream: Stream, wanted: int, most: int = MOST_RECORD
     ) -> None:
         self._place = place
-        self._base, self._last_offset, self._base_time = head[0], head[6], head[7]
-        self._time_type = int(bool(head[5] & APPEND_TIME))
-        self._fixed_time = head[8] if self._time_type else None
-        self._left = head[-1]  # records
+        self._head, self._fixed_time = head, head.fixed_time
+        self._left = head.records
         self._stream, self._piece, self._at = stream, b"", 0
         self._wanted, self._most = wanted, most
         self._last = -1  # the last record's place
@@ -201,7 +192,7 @@ class WholeBatch:
         while True:
             found[kernels.AT] = self._at
             text = np.frombuffer(self._piece, np.uint8)
-            kernels.read_spans(text, len(text), self._most, self._last_offset, spans, found)
+            kernels.read_spans(text, len(text), self._most, self._head.last_offset, spans, found)
             count, self._at, self._last, needed = found.tolist()
             if count:
                 break
@@ -213,10 +204,11 @@ class WholeBatch:
 
     def _wanted_of(self, spans: NDArray[np.int64]) -> list[list[int]]:
         if self._fixed_time is None:
-            spans[:, 1] += self._base_time  # beyond 64 bits it wraps, as Java's sums do
+            spans[:, 1] += self._head.first_time  # beyond 64 bits it wraps, as Java's sums do
         else:
             spans[:, 1] = self._fixed_time
-        rows: list[list[int]] = spans[np.searchsorted(spans[:, 0], self._wanted - self._base) :].tolist()
+        first = np.searchsorted(spans[:, 0], self._wanted - self._head.base_offset)
+        rows: list[list[int]] = spans[first:].tolist()
         return rows
 
     def _record(self, row: list[int], budget: Budget) -> ConsumerRecord:
@@ -229,9 +221,9 @@ class WholeBatch:
         headers = self._headers[1]
         budget.left -= EACH_RECORD + stop - key_at + EACH_HEADER * len(headers)
         sizes = (-1 if part is None else len(part) for part in (key, value))
-        return ConsumerRecord(
-            *self._place, self._base + place, time, self._time_type, key, value, None, *sizes, headers
-        )
+        by_broker = int(self._fixed_time is not None)
+        offset = self._head.base_offset + place
+        return ConsumerRecord(*self._place, offset, time, by_broker, key, value, None, *sizes, headers)
 
     def _fill(self, needed: int, budget: Budget) -> None:
         """Read on until so many bytes are there that have not been looked at; raise UnsoundError without them."""

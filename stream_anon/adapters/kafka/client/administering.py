@@ -1,4 +1,4 @@
-"""An admin client for one task, with errors that name the task."""
+"""A client for one task, with errors that name the task."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.client import AIOKafkaClient
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
 from stream_anon.errors import BrokerError
@@ -44,3 +45,27 @@ async def administering(connection: Connection, purpose: str, doing: str) -> Asy
         raise broker_error(doing, error) from None
     finally:
         await admin.close()
+
+
+@asynccontextmanager
+async def asking(
+    connection: Connection, purpose: str, doing: str, within: float = 15.0
+) -> AsyncIterator[AIOKafkaClient]:
+    """Yield a connected bare client, for requests that an admin client does not send; see `administering`.
+
+    Parameters
+    ----------
+    within
+        Seconds for connecting and all questions together.
+    """
+    client = connection.client(AIOKafkaClient, purpose)
+    try:
+        async with asyncio.timeout(within):
+            await client.bootstrap()
+            yield client
+    except BrokerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as above
+        raise await connection_error(connection, doing, error) from None
+    finally:
+        await client.close()

@@ -40,6 +40,13 @@ from stream_anon.errors import BrokerError, Cause, SettingsError
 from stream_anon.secret_files import SecretError, secret_of
 
 _KNOCK_WITHIN = 3.0
+# A line tells less than those above it, whose errors are also of its kind.
+_ABSENCES = (
+    (socket.gaierror, "no such host name"),
+    (ConnectionRefusedError, "connection refused"),
+    (TimeoutError, "no answer in time"),
+    (OSError, "no way there"),
+)
 _C = TypeVar("_C")
 
 
@@ -259,19 +266,7 @@ class Connection:
 
 def _absence(error: BaseException) -> str:
     """Return in words how a broker is absent; empty if the error does not tell."""
-    for each in chain(error):
-        match each:
-            case socket.gaierror():
-                return "no such host name"
-            case ConnectionRefusedError():
-                return "connection refused"
-            case TimeoutError():
-                return "no answer in time"
-            case OSError():
-                return "no way there"
-            case _:
-                continue
-    return ""
+    return next((text for each in chain(error) for kind, text in _ABSENCES if isinstance(each, kind)), "")
 
 
 async def connection_error(connection: Connection, doing: str, error: BaseException) -> BrokerError:

@@ -53,9 +53,14 @@ _CAUSES: dict[Cause, tuple[type[BaseException], ...]] = {
     Cause.TOO_LARGE: (MessageSizeTooLargeError, RecordListTooLargeError),
     Cause.UNREACHABLE: (KafkaConnectionError, NodeNotReadyError, OSError),  # a TimeoutError is an OSError
 }
-_EXPIRED, _NOT_YET = 10, 9
-_FOREIGN = frozenset({2, 7, 18, 19, 20, 21})
-_OTHER_HOST = frozenset({62, 64})
+_OTHER_HOST = "is for another host than the one in kafka.bootstrap_servers or in the broker's advertised address"
+# By the code with which OpenSSL refuses it.
+_OF_CERTIFICATES = {
+    9: "is not valid yet",
+    10: "has expired",
+    **dict.fromkeys((2, 7, 18, 19, 20, 21), "is not signed by an authority in kafka.security.ca_file"),
+    **dict.fromkeys((62, 64), _OTHER_HOST),
+}
 
 
 def in_words(error: BaseException, security: Security) -> str:
@@ -68,7 +73,8 @@ def in_words(error: BaseException, security: Security) -> str:
             case TokenError():
                 return str(each)
             case ssl.SSLCertVerificationError():
-                return f"the broker's certificate {_of_certificate(each.verify_code)}"
+                unknown = f"cannot be trusted (OpenSSL's code {each.verify_code})"
+                return f"the broker's certificate {_OF_CERTIFICATES.get(each.verify_code, unknown)}"
             case ssl.SSLError():
                 return _of_tls(_reason(each), security)
             case UnsupportedSaslMechanismError():
@@ -116,18 +122,6 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
-
-
-def _of_certificate(code: int) -> str:
-    if code == _EXPIRED:
-        return "has expired"
-    if code == _NOT_YET:
-        return "is not valid yet"
-    if code in _FOREIGN:
-        return "is not signed by an authority in kafka.security.ca_file"
-    if code in _OTHER_HOST:
-        return "is for another host than the one in kafka.bootstrap_servers or in the broker's advertised address"
-    return f"cannot be trusted (OpenSSL's code {code})"
 
 
 def _reason(error: ssl.SSLError) -> str:

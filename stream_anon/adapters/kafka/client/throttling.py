@@ -21,10 +21,8 @@ class Throttling:
 
     def listen(self, client: Any) -> None:
         """Hear each answer that an aiokafka client gets; a test on a real broker pins that."""
-        itself, kind = (
-            weakref.ref(client),
-            type(client),
-        )  # holds no reference to the client, so that dropping the client drops its connections
+        # No reference to the client is held, so that dropping the client drops its connections.
+        itself, kind = weakref.ref(client), type(client)
 
         async def send(*arguments: Any, **options: Any) -> Any:
             answer = await kind.send(itself(), *arguments, **options)

@@ -39,32 +39,49 @@ class FileToken(AbstractTokenProvider):  # type: ignore[misc]
             raise TokenError(f"kafka.security.token_file: cannot be read ({type(error).__name__})") from None
 
 
-class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
-    """Let a command print the token, without a shell; connections that open at the same time share one run."""
+class KeptToken(AbstractTokenProvider):  # type: ignore[misc]
+    """Obtain a token and keep it for a while; connections that open at the same time share one request."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self._command = tuple(command)
-        self._running: asyncio.Task[str] | None = None
+    def __init__(self) -> None:
+        self._asking: asyncio.Task[str] | None = None
+        self._until = -math.inf
 
     async def token(self) -> str:
         """Return the token. Raises TokenError."""
-        if self._running is None or (self._running.done() and not _succeeded(self._running)):
-            self._running = asyncio.create_task(self._run())
-        return await asyncio.shield(self._running)
+        now = asyncio.get_running_loop().time()
+        if self._asking is None or (self._asking.done() and (not _succeeded(self._asking) or now >= self._until)):
+            self._asking = asyncio.create_task(self._ask())
+        return await asyncio.shield(self._asking)
 
-    async def _run(self) -> str:
+    async def _ask(self) -> str:
+        token, kept = await self._obtained()
+        self._until = asyncio.get_running_loop().time() + kept
+        return token
+
+    @abstractmethod
+    async def _obtained(self) -> tuple[str, float]:
+        """Return a new token, and the seconds for which it may be used. Raises TokenError."""
+
+
+def _succeeded(task: asyncio.Task[str]) -> bool:
+    return not task.cancelled() and task.exception() is None
+
+
+class CommandToken(KeptToken):
+    """Let a command print the token, without a shell."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        super().__init__()
+        self._command = tuple(command)
+
+    async def _obtained(self) -> tuple[str, float]:
         try:
             async with asyncio.timeout(_COMMAND_WITHIN):
-                token = cleaned(await self._printed(), "token_command")
+                return cleaned(await self._printed(), "token_command"), _KEPT_FOR
         except TimeoutError:
             raise TokenError(f"kafka.security.token_command: took more than {_COMMAND_WITHIN:g} s") from None
         except OSError as error:
             raise TokenError(f"kafka.security.token_command: cannot be run ({type(error).__name__})") from None
-        asyncio.get_running_loop().call_later(_KEPT_FOR, self._forget)
-        return token
-
-    def _forget(self) -> None:
-        self._running = None
 
     async def _printed(self) -> bytes:
         devnull, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
@@ -82,31 +99,6 @@ class CommandToken(AbstractTokenProvider):  # type: ignore[misc]
                     process.kill()
                 await process.wait()
         return printed
-
-
-class KeptToken(AbstractTokenProvider):  # type: ignore[misc]
-    """Obtain a token and keep it for a while; connections that open at the same time share one request."""
-
-    def __init__(self) -> None:
-        self._asking = asyncio.Lock()
-        self._token, self._until = "", -math.inf
-
-    async def token(self) -> str:
-        """Return the token. Raises TokenError."""
-        async with self._asking:
-            now = asyncio.get_running_loop().time()
-            if now >= self._until:
-                self._token, kept = await self._obtained()
-                self._until = now + kept
-            return self._token
-
-    @abstractmethod
-    async def _obtained(self) -> tuple[str, float]:
-        """Return a new token, and the seconds for which it may be used. Raises TokenError."""
-
-
-def _succeeded(task: asyncio.Task[str]) -> bool:
-    return not task.cancelled() and task.exception() is None
 
 
 def cleaned(given: bytes, key: str) -> str:

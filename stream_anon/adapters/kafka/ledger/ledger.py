@@ -11,27 +11,27 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
-from stream_anon.adapters.kafka.ledger.marking import has_records, send_one
-from stream_anon.adapters.kafka.ledger.tail import (
-    Tail,
-    entry_of,
+from stream_anon.adapters.kafka.client.open_transactions import OpenTransactions
+from stream_anon.adapters.kafka.ledger.entry_format import key_of, value_of
+from stream_anon.adapters.kafka.ledger.following import (
     fetched,
     follows,
-    key_of,
-    place_of,
     positions,
     raise_if_ended,
     stop_politely,
     unless_ended,
-    value_of,
 )
+from stream_anon.adapters.kafka.ledger.marking import has_records, send_one
+from stream_anon.adapters.kafka.ledger.noted_entries import NotedEntries
+from stream_anon.adapters.kafka.ledger.tail import Tail
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
-from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, TopicError
-from stream_anon.ports import LedgerEntry, Parcel, Place, newest_revision
+from stream_anon.adapters.kafka.reading.topic_consumer import places_of
+from stream_anon.errors import BrokerError, Cause, LedgerMissing, TopicError
+from stream_anon.ports import LedgerEntry, Parcel, Place
 
 _OPEN_WITHIN = 60.0
 _STALLED = 30.0  # seconds in which no further entry can be read
@@ -64,13 +64,11 @@ class KafkaLedger:
         self._tail: Tail | None = None
         self._follower: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
-        self._entries: dict[Place, LedgerEntry] = {}
-        self._remembered: dict[Place, LedgerEntry] = {}  # of a topic that was deleted
+        self._noted = NotedEntries(topic)
         self._topic_id: str | None = None  # of the topic that is followed
         self._cluster: str | None = None
-        self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
+        self._transactions = OpenTransactions()
         self._held_answered, self._held_seconds = 0, 0.0  # when the last answer came, and what it told
-        self._strange: dict[bytes, str] = {}  # by key, if the last record of the key is no entry
 
     async def open(self) -> None:
         """See `ports.ReleaseLedger`. Does nothing while the ledger is followed; otherwise it begins again.
@@ -95,9 +93,8 @@ class KafkaLedger:
                 await self._consumer.start()
                 await self._raise_if_gone(self._consumer)
                 await self._tail.start()
-                self._consumer.assign(await self._places(self._consumer))
-                self._entries.clear()
-                self._strange.clear()
+                self._consumer.assign(await places_of(self._consumer, self._topic))
+                self._noted.begin()
                 self._follower = asyncio.create_task(self._follow(self._consumer, self._tail))
             await self.caught_up()  # as long as entries come, however many there are
             async with asyncio.timeout(_OPEN_WITHIN):
@@ -115,10 +112,7 @@ class KafkaLedger:
             raise
 
     async def _raise_if_gone(self, consumer: AIOKafkaConsumer) -> None:
-        """Raise LedgerMissing if the topic does not exist, or is not the one that was followed until now.
-
-        The entries that were followed stay known. No window can be released without the ledger, so they still hold.
-        """
+        """Raise LedgerMissing if the topic does not exist, or is not the one that was followed until now."""
         now = await topic_ids(consumer._client, [self._topic])  # noqa: SLF001 - pinned by a test
         known = self._topic_id
         self._cluster = now.cluster
@@ -127,8 +121,7 @@ class KafkaLedger:
         self._topic_id = None if missing else found
         if not missing and known in (None, found):
             return
-        self._remembered |= self._entries
-        self._entries.clear()
+        self._noted.remember()
         what = "does not exist" if missing else "was deleted and created anew by somebody else"
         raise LedgerMissing(f"the ledger {self._topic} {what}")
 
@@ -167,13 +160,7 @@ class KafkaLedger:
             return self._held_seconds  # nothing was fetched yet: this is of the connection before
         answered = max((consumer.last_poll_timestamp(place) for place in places), default=0)
         if not places or answered != self._held_answered:
-            now, since = asyncio.get_running_loop().time(), {}
-            for place in places:
-                end, stable = consumer.highwater(place) or 0, consumer.last_stable_offset(place)
-                if stable is not None and 0 <= stable < end:
-                    since[place.partition, stable] = self._held_since.get((place.partition, stable), now)
-            self._held_since, self._held_answered = since, answered
-            self._held_seconds = max((now - begun for begun in since.values()), default=0.0)
+            self._held_answered, self._held_seconds = answered, self._transactions.look(consumer, places).seconds
         return self._held_seconds
 
     async def _lacks_entries(self, consumer: AIOKafkaConsumer, tail: Tail) -> bool:
@@ -184,7 +171,7 @@ class KafkaLedger:
         """
         places = list(consumer.assignment())
         begins = await consumer.beginning_offsets(places)
-        if self._mark in self._entries or any(begins.values()):
+        if self._mark in self._noted.current or any(begins.values()):
             return True
         # The output is asked first, so that a window that others commit meanwhile is in the ledger too.
         if self._output is None or not await has_records(self._connection, self._output):
@@ -201,11 +188,7 @@ class KafkaLedger:
 
     def remembered(self) -> Mapping[Place, LedgerEntry]:
         """See `ports.ReleaseLedger`."""
-        return {place: entry for place, entry in self._remembered.items() if place not in self._entries}
-
-    async def _places(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
-        numbers = await consumer._client._wait_on_metadata(self._topic)  # noqa: SLF001 - pinned by a test
-        return [TopicPartition(self._topic, number) for number in sorted(numbers)]
+        return self._noted.remembered()
 
     async def _follow(self, consumer: AIOKafkaConsumer, tail: Tail) -> None:
         clock = asyncio.get_running_loop()
@@ -215,30 +198,18 @@ class KafkaLedger:
                 await self._look(consumer, tail)
                 looked = clock.time()
             for record in await fetched(consumer, _FOLLOWING):
-                self._take(record)
+                self._noted.take(record)
             # No answer brings aborted entries, but positions pass over them. The tail may forget everything below
             # a position: the client moves it in the step that hands the records out, and nothing is awaited from
-            # there to `_take`. So every committed entry below it is in `_entries`, where `uncontested` looks last.
+            # there to `take`. So every committed entry below it is noted, where `uncontested` looks last.
             # An entry that `uncontested` finds in the tail only tells it to wait for this one.
             for partition, offset in (await positions(consumer, _FOLLOWING)).items():
                 tail.forget_before(partition, offset)
 
-    def _take(self, record: ConsumerRecord) -> None:
-        """Take note of an entry; the last record of a key counts, whether it is an entry or not."""
-        if record.key is None:  # a compacted topic takes none
-            return
-        self._strange.pop(record.key, None)
-        try:
-            place = place_of(record.key)
-            if record.value is None:  # a tombstone, written by `stream-anon forget`
-                self._entries.pop(place, None)
-                self._remembered.pop(place, None)
-            else:
-                self._entries[place] = entry_of(record.value)
-        except (ValueError, TypeError, KeyError, RecursionError):
-            if record.value is not None:
-                # It is not skipped: if an entry was meant, records could be released twice without it.
-                self._strange[record.key] = f"{record.topic}-{record.partition}, offset {record.offset}"
+    def _connected(self) -> tuple[AIOKafkaConsumer, Tail, asyncio.Task[None]]:
+        if self._consumer is None or self._tail is None or self._follower is None:
+            raise BrokerError("the ledger is not connected")
+        return self._consumer, self._tail, self._follower
 
     async def caught_up(self) -> Mapping[Place, LedgerEntry]:
         """See `ports.ReleaseLedger`. Waits for the end of transactions that are open on the ledger now.
@@ -246,9 +217,7 @@ class KafkaLedger:
         The entries of a transaction may become readable later than its offsets. Without waiting, a partition whose
         offsets are missing could be released twice.
         """
-        consumer, tail, follower = self._consumer, self._tail, self._follower
-        if consumer is None or tail is None or follower is None:
-            raise BrokerError("the ledger is not connected")
+        consumer, tail, follower = self._connected()
         ends: Mapping[TopicPartition, int] | None = None
         try:
             async with asyncio.timeout(_STALLED) as deadline:
@@ -262,12 +231,8 @@ class KafkaLedger:
             raise TopicError(self._held_open(), Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
-        if self._strange:
-            raise TopicError(
-                f"{next(iter(self._strange.values()))}: is not a ledger entry: somebody else has written "
-                "to this topic. Nothing is taken over until an entry or an empty record with the same key follows"
-            )
-        return dict(self._entries)
+        self._noted.raise_if_strange()
+        return dict(self._noted.current)
 
     async def _settled(
         self,
@@ -317,9 +282,7 @@ class KafkaLedger:
         BrokerError
             If this is not decided in time.
         """
-        consumer, tail, follower = self._consumer, self._tail, self._follower
-        if consumer is None or tail is None or follower is None:
-            raise BrokerError("the ledger is not connected")
+        consumer, tail, follower = self._connected()
         ours = TopicPartition(self._topic, _PARTITION)
         end: int | None = None
         try:
@@ -340,20 +303,7 @@ class KafkaLedger:
             raise BrokerError(f"{undecided}: {self._held_open()}", Cause.OPEN_TRANSACTION) from None
         except Exception as error:  # noqa: BLE001 - as above
             raise broker_error("reading the ledger", error) from None
-        newest = newest_revision([*self.remembered().values(), *self._entries.values()])
-        if newest > self._revision:
-            raise Overtaken(
-                f"{self._topic} holds entries of revision {newest} of the policy, and this worker has revision "
-                f"{self._revision}: it publishes nothing more"
-            )
-        for (topic, partition), start in starts.items():
-            entry = self._entries.get((topic, partition))
-            if entry is not None and entry.next > start:
-                raise Overtaken(
-                    f"records of {topic}-{partition} from offset {start} on have been released by another consumer "
-                    f"group that writes to the same output; its entries are in {self._topic}. One output takes one "
-                    "group: stop one of them"
-                )
+        self._noted.raise_if_overtaken(starts, self._revision)
 
     def _held_open(self) -> str:
         return (
@@ -364,7 +314,7 @@ class KafkaLedger:
 
     def holds(self, batch: str) -> bool:
         """See `ports.ReleaseLedger`."""
-        return any(entry.batch == batch for entry in (*self._entries.values(), *self.remembered().values()))
+        return self._noted.holds(batch)
 
     def entries(
         self, offsets: Mapping[Place, int], batch: str, topic_ids: Mapping[str, str], time: int

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import stop_politely
+from stream_anon.adapters.kafka.ledger.following import stop_politely
+from stream_anon.adapters.kafka.reading.topic_consumer import places_of
 from stream_anon.ports import Parcel
 
 
@@ -16,8 +17,7 @@ async def has_records(connection: Connection, topic: str) -> bool:
     )
     try:
         await consumer.start()
-        numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
-        ends = await consumer.end_offsets([TopicPartition(topic, number) for number in numbers])
+        ends = await consumer.end_offsets(await places_of(consumer, topic))
         return any(ends.values())
     finally:
         await stop_politely(consumer)

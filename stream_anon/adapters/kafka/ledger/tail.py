@@ -1,32 +1,30 @@
-"""The end of the ledger, entries of open transactions included, and the format of entries."""
+"""The end of the ledger, entries of open transactions included."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection, Mapping
 from operator import itemgetter
-from typing import Any, TypeVar
 
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaTimeoutError
 from sortedcontainers import SortedKeyList
 
-from stream_anon.adapters.kafka.client.connection import Connection, broker_error
-from stream_anon.adapters.kafka.client.disconnecting import leave_consumer
-from stream_anon.adapters.kafka.client.liveness import has_died
-from stream_anon.errors import BrokerError, Cause, TopicError, UnreadableRecords
-from stream_anon.ports import LedgerEntry, Place
-
-SCHEMA_VERSION = 2
-_UNREADABLE = (
-    "It is not passed over, since it may say what was released: nothing is taken over and nothing is published "
-    "until it can be read. The page on exactly-once says what to do with such a ledger"
+from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.ledger.entry_format import entry_of, place_of
+from stream_anon.adapters.kafka.ledger.following import (
+    POLL_MS,
+    fetched,
+    follows,
+    positions,
+    raise_if_ended,
+    stop_politely,
 )
-_T = TypeVar("_T")
+from stream_anon.errors import BrokerError
+from stream_anon.ports import Place
 
-_POLL_MS = 100
+_FOLLOWING = "following the ledger's end"
 # More than the marker of a transaction, for which nobody waits, and less than any entry.
 _FETCH_BYTES = 90
 
@@ -54,7 +52,7 @@ class Tail:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             isolation_level="read_uncommitted",
-            fetch_max_wait_ms=_POLL_MS,
+            fetch_max_wait_ms=POLL_MS,
             fetch_min_bytes=_FETCH_BYTES,
         )
         self._connection.keep_up(self._consumer._client)  # noqa: SLF001 - pinned by a test
@@ -96,15 +94,14 @@ class Tail:
         return follows(self._consumer, self._follower)
 
     async def _follow(self, consumer: AIOKafkaConsumer) -> None:
-        doing = "following the ledger's end"
         try:
             while True:
-                for record in await fetched(consumer, doing):
+                for record in await fetched(consumer, _FOLLOWING):
                     with contextlib.suppress(ValueError, TypeError, RecursionError):
                         place, revision = place_of(record.key or b""), _revision_of(record.value)
                         self._entries.add((record.partition, record.offset, place, revision))
                 # Positions pass over the markers of transactions; answers do not hold them.
-                self._read.update(await positions(consumer, doing))
+                self._read.update(await positions(consumer, _FOLLOWING))
                 self._moved.set()
         finally:
             self._moved.set()
@@ -117,7 +114,7 @@ class Tail:
         An entry may decide if it is of one of `places`, or of another revision of the policy.
         """
         while self._read.get(partition, 0) < end:
-            raise_if_ended(self._follower, "following the ledger's end")
+            raise_if_ended(self._follower, _FOLLOWING)
             self._moved.clear()
             await self._moved.wait()
         before = self._entries.irange_key((partition, 0), (partition, end - 1), reverse=True)
@@ -142,110 +139,9 @@ class Tail:
             await stop_politely(consumer)
 
 
-async def stop_politely(client: AIOKafkaConsumer) -> None:
-    """Stop a consumer, within a second or so; never raises."""
-    await leave_consumer(client, 1.0, 0.2)
-
-
-async def fetched(consumer: AIOKafkaConsumer, doing: str) -> list[ConsumerRecord]:
-    """Wait a moment for records, and return those that came. Raises BrokerError, also if none can come any more.
-
-    What cannot be read is never passed over: an entry that nobody sees could have its records released twice.
-    """
-    if has_died(consumer):
-        raise BrokerError(f"{doing}: a task of the consumer has ended")
-    try:
-        answer = await consumer.getmany(timeout_ms=_POLL_MS)
-    except UnreadableRecords as error:
-        raise TopicError(f"{doing}: {error}. {_UNREADABLE}", Cause.UNREADABLE) from None
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise broker_error(doing, error) from None
-    return [record for records in answer.values() for record in records]
-
-
-async def positions(consumer: AIOKafkaConsumer, doing: str) -> dict[int, int]:
-    """Return the next offset that `fetched` will look at in each assigned partition. Raises BrokerError."""
-    try:
-        return {place.partition: await consumer.position(place) for place in consumer.assignment()}
-    except Exception as error:  # noqa: BLE001 - as above
-        raise broker_error(doing, error) from None
-
-
-def follows(consumer: AIOKafkaConsumer | None, follower: asyncio.Task[Any] | None) -> bool:
-    """Return whether a follower reads on. It may hang after its consumer has died, so both are asked."""
-    return consumer is not None and follower is not None and not follower.done() and not has_died(consumer)
-
-
-def raise_if_ended(follower: asyncio.Task[Any] | None, doing: str) -> None:
-    """Raise the error with which a follower has ended, or BrokerError if it ended without one."""
-    if follower is None or follower.done():
-        if follower is not None and not follower.cancelled():
-            follower.result()
-        raise BrokerError(f"{doing}: the follower has ended")
-
-
-async def unless_ended(follower: asyncio.Task[None], doing: str, work: Coroutine[Any, Any, _T]) -> _T:
-    """Await work, but only as long as the follower runs: nobody ever tells the end of a deleted topic."""
-    task = asyncio.create_task(work)
-    try:
-        await asyncio.wait([task, follower], return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise_if_ended(follower, doing)
-        return task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-def key_of(place: Place) -> bytes:
-    """Return the key of a partition's entries."""
-    return json.dumps(list(place), separators=(",", ":")).encode()
-
-
-def place_of(key: bytes) -> Place:
-    """Return the partition that a key names. Raises ValueError, TypeError or RecursionError if it is no key."""
-    topic, partition = json.loads(key)
-    if not isinstance(topic, str):
-        raise TypeError("not a topic")
-    return topic, _natural(partition)
-
-
-def value_of(entry: LedgerEntry) -> bytes:
-    """Return an entry as it is written; `LedgerEntry` explains its keys."""
-    fields = {
-        "schema": SCHEMA_VERSION,
-        "next": entry.next,
-        "batch": entry.batch,
-        "topic_id": entry.topic_id,
-        "revision": entry.revision,
-        "cluster": entry.cluster,
-    }
-    return json.dumps(fields, separators=(",", ":")).encode()
-
-
-def entry_of(value: bytes) -> LedgerEntry:
-    """Return what an entry says. Raises ValueError, KeyError or TypeError if it is no entry.
-
-    Unknown keys are ignored, so that a later release may add keys.
-    """
-    entry = json.loads(value)
-    if entry["schema"] != SCHEMA_VERSION or type(entry["schema"]) is not int:
-        raise ValueError("the entry has another version")
-    batch, topic_id, cluster = entry.get("batch"), entry.get("topic_id"), entry.get("cluster")
-    if not all(text is None or isinstance(text, str) for text in (batch, topic_id, cluster)):
-        raise TypeError("neither an id nor null")
-    return LedgerEntry(_natural(entry["next"]), batch, topic_id, _natural(entry.get("revision", 0)), cluster)
-
-
 def _revision_of(value: bytes | None) -> int:
     """Return the revision that an entry names; 0 for a tombstone or anything else that is no entry."""
     try:
         return entry_of(value or b"").revision
     except (ValueError, TypeError, KeyError, RecursionError):
         return 0
-
-
-def _natural(number: object) -> int:
-    if type(number) is not int or number < 0:
-        raise ValueError("neither an offset nor a number")
-    return number

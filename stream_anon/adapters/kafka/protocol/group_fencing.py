@@ -11,7 +11,7 @@ Both go over the producer's client: on the consumer's connections they would wai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -82,7 +82,7 @@ class GroupRequests:
         wanted = set(places)
         if not wanted:
             return {}
-        request = StableOffsetFetch(self._group, _by_topic(wanted))
+        request = StableOffsetFetch(self._group, by_topic(wanted))
         while True:
             answer = await self._ask(CoordinationType.GROUP, self._group, request)
             codes = {answer.error_code}
@@ -129,27 +129,11 @@ class GroupRequests:
         transactional_id, producer_id, epoch = transaction_of(producer)
         topics: list[Any] = [
             (topic, [(number, offsets[topic, number], -1, "", {}) for number in numbers], {})
-            for topic, numbers in _by_topic(offsets).items()
+            for topic, numbers in by_topic(offsets).items()
         ]
-        request = FencedTxnOffsetCommit(
-            transactional_id,
-            self._group,
-            producer_id,
-            epoch,
-            membership.generation,
-            membership.member,
-            None,
-            topics,
-            {},
-        )
-        while True:
-            answer = await self._ask(CoordinationType.GROUP, self._group, request)
-            done = {(topic, n): code for topic, partitions, _ in answer.topics for n, code, _ in partitions}
-            codes = set(done.values())
-            if codes == {0} and done.keys() == offsets.keys():
-                return
-            _raise_if_fenced(codes)
-            await self._again("committing offsets in a transaction", codes - {0})
+        member = (membership.generation, membership.member, None)
+        request = FencedTxnOffsetCommit(transactional_id, self._group, producer_id, epoch, *member, topics, {})
+        await self._commit("committing offsets in a transaction", request, offsets.keys(), _FENCED)
 
     async def commit(self, offsets: Mapping[Place, int], membership: Membership) -> None:
         """Commit offsets outside of any transaction, as a member of a generation.
@@ -163,18 +147,24 @@ class GroupRequests:
         """
         topics = [
             (topic, [(number, offsets[topic, number], "") for number in numbers])
-            for topic, numbers in _by_topic(offsets).items()
+            for topic, numbers in by_topic(offsets).items()
         ]
         retention = OffsetCommitRequest.DEFAULT_RETENTION_TIME
         request = OffsetCommitRequest(self._group, membership.generation, membership.member, retention, topics)
+        await self._commit("committing offsets", request, offsets.keys(), _FENCED | {_REBALANCING})
+
+    async def _commit(
+        self, doing: str, request: Request[_R], places: Collection[Place], fenced: frozenset[int]
+    ) -> None:
         while True:
             answer = await self._ask(CoordinationType.GROUP, self._group, request)
-            done = {(topic, n): code for topic, partitions in answer.topics for n, code in partitions}
+            done = {(topic, n): code for topic, partitions, *_ in answer.topics for n, code, *_ in partitions}
             codes = set(done.values())
-            if codes == {0} and done.keys() == offsets.keys():
+            if codes == {0} and done.keys() == places:
                 return
-            _raise_if_fenced(codes | ({22} if _REBALANCING in codes else set()))
-            await self._again("committing offsets", codes - {0})
+            if codes & fenced:
+                raise OwnershipLost("the group has given the partitions to somebody else; nothing was published")
+            await self._again(doing, codes - {0})
 
     async def _ask(self, kind: int, key: str, request: Request[_R]) -> Any:
         while True:
@@ -203,12 +193,8 @@ class GroupRequests:
         await asyncio.sleep(_RETRY)
 
 
-def _raise_if_fenced(codes: set[int]) -> None:
-    if codes & _FENCED:
-        raise OwnershipLost("the group has given the partitions to somebody else; nothing was published")
-
-
-def _by_topic(places: Collection[Place]) -> dict[str, list[int]]:
+def by_topic(places: Iterable[Place]) -> dict[str, list[int]]:
+    """Return the partitions of each topic, in order."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(places):
         topics.setdefault(topic, []).append(partition)

@@ -54,7 +54,5 @@ class DescribeGroupsRequest_v3(RequestStruct):  # type: ignore[misc] # noqa: N80
 class GroupOperations(FilledRequest[DescribeGroupsRequest_v3]):
     """Ask for one group."""
 
-    API_KEY = 15
-
     def __init__(self, group: str) -> None:
         super().__init__([group], True)

@@ -35,8 +35,6 @@ class OffsetFetchRequest_v7(RequestStruct):  # type: ignore[misc] # noqa: N801
 class StableOffsetFetch(FilledRequest[OffsetFetchRequest_v7]):
     """OffsetFetch with require_stable."""
 
-    API_KEY = 9
-
     def __init__(self, group: str, partitions: Mapping[str, list[int]]) -> None:
         super().__init__(group, [(topic, numbers, {}) for topic, numbers in partitions.items()], True, {})
 
@@ -71,5 +69,3 @@ class TxnOffsetCommitRequest_v3(RequestStruct):  # type: ignore[misc] # noqa: N8
 
 class FencedTxnOffsetCommit(FilledRequest[TxnOffsetCommitRequest_v3]):
     """TxnOffsetCommit with generation and member id."""
-
-    API_KEY = 28

@@ -27,7 +27,11 @@ def by_topic(partitions: CompactArray) -> Field:
 class FilledRequest(Request[Struct]):  # type: ignore[misc]
     """A request of one version, given the fields of its struct in order."""
 
-    API_KEY = -1  # of no request: each has its own
+    API_KEY = -1  # of no request: each has that of its struct
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.API_KEY = cls._CLASSES[0].API_KEY
 
     def __init__(self, *fields: object) -> None:
         self._fields = fields

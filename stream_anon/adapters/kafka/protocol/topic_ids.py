@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from typing import Any
 
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import IncompatibleBrokerVersion, for_code
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.administering import asking
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.topic_requests import NOWHERE, TopicsOf
 from stream_anon.ports import TopicIds
 
 _NO_SUCH_TOPIC = 3
-_WITHIN = 15.0
 
 
 async def topic_ids(client: AIOKafkaClient, topics: Collection[str]) -> TopicIds:
@@ -45,12 +44,5 @@ async def topic_ids(client: AIOKafkaClient, topics: Collection[str]) -> TopicIds
 
 async def ask_topic_ids(connection: Connection, topics: Collection[str]) -> TopicIds:
     """Return the ids of topics, over a connection of its own. Raises BrokerError."""
-    client = connection.client(AIOKafkaClient, "ids")
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await client.bootstrap()
-            return await topic_ids(client, topics)
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise await connection_error(connection, "asking for the ids of topics", error) from None
-    finally:
-        await client.close()
+    async with asking(connection, "ids", "asking for the ids of topics") as client:
+        return await topic_ids(client, topics)

@@ -99,7 +99,5 @@ class TopicsOf(FilledRequest[MetadataRequest_v10]):
         Whether the answer tells what we may do to them.
     """
 
-    API_KEY = 3
-
     def __init__(self, topics: Collection[str], *, operations: bool = False) -> None:
         super().__init__([(NOWHERE, topic, {}) for topic in sorted(topics)], False, operations, operations, {})

@@ -53,8 +53,6 @@ class EpochEndTxn(FilledRequest[EndTxnRequest_v5]):
     cannot be used until that broker restarts.
     """
 
-    API_KEY = 26
-
     def __init__(self, transactional_id: str, producer_id: int, producer_epoch: int, committed: bool) -> None:
         super().__init__(transactional_id, producer_id, producer_epoch, committed, {})
 
@@ -88,8 +86,6 @@ class ApiVersionsRequest_v4(RequestStruct):  # type: ignore[misc] # noqa: N801
 
 class Features(FilledRequest[ApiVersionsRequest_v4]):
     """ApiVersions in the first version that tells features as they are (KIP-1022)."""
-
-    API_KEY = 18
 
     def __init__(self) -> None:
         super().__init__(_NAME, __version__, {})

@@ -6,11 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.client import AIOKafkaClient
-from aiokafka.cluster import ClusterMetadata
 from aiokafka.errors import IllegalStateError, KafkaError, OffsetOutOfRangeError
 
 from stream_anon.adapters.kafka.assigning.sharing import Sharing
@@ -20,10 +17,12 @@ from stream_anon.adapters.kafka.bulk.unpacking_budget import AT_ONCE, FRAMED_AT_
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error, connection_error
 from stream_anon.adapters.kafka.client.disconnecting import leave_consumer
 from stream_anon.adapters.kafka.client.liveness import has_died
+from stream_anon.adapters.kafka.client.open_transactions import OpenTransactions
 from stream_anon.adapters.kafka.protocol.group_fencing import membership_of
 from stream_anon.adapters.kafka.protocol.group_members import GroupMembers
 from stream_anon.adapters.kafka.reading.assignment import Marks
-from stream_anon.errors import BrokerError, Cause, TopicError
+from stream_anon.adapters.kafka.reading.subscription import LOOK_EVERY, Subscription
+from stream_anon.errors import BrokerError, Cause
 from stream_anon.ports import Chunk, DeadClient, GroupView, Held, Lost, Membership, Place, Polled
 from stream_anon.ports.headers import NO_HEADERS, HeaderRule
 from stream_anon.ports.input_topics import InputTopics
@@ -34,7 +33,6 @@ _FETCH_WAIT_MS = 200
 _JOIN_WITHIN = 30.0
 _DETAILS_WITHIN = 1.0
 _READ_AGAIN = 2  # how often an unreadable batch is fetched again
-_LOOK_EVERY = 10.0  # seconds until a new topic or a new partition is noticed
 
 
 class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka ships no types
@@ -49,9 +47,6 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
     that name a schema (`framed`), a poll gives fewer bytes.
 
     How the group shares out its partitions follows from `sharing`; without it they are spread.
-
-    A pattern is resolved here and not by the client. Once the client has lost the leader of one topic, it asks for
-    the metadata of that topic alone, takes the other topics for deleted and drops them.
     """
 
     def __init__(
@@ -68,10 +63,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._headers = headers
         self._budget = Budget(max_record_bytes, at_once=FRAMED_AT_ONCE if framed else AT_ONCE)
         self._connection = connection
-        self._inputs = inputs
+        self._subscription = Subscription(connection, inputs)
         self._sharing = sharing or Sharing()
-        self._topics: tuple[str, ...] = ()
-        self._looking: asyncio.Task[None] | None = None
         self._numbers: dict[TopicPartition, int] = {}
         self._places: list[TopicPartition] = []
         self._consumer: AIOKafkaConsumer | None = None
@@ -79,7 +72,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         self._unread: dict[int, tuple[Lost, int]] = {}  # each partition's unreadable batch, and its fetches
         self._since = 0.0  # when the group began to reassign, on the loop's clock
         self._ends: Mapping[TopicPartition, int] = {}
-        self._held_since: dict[tuple[int, int], float] = {}  # by partition and the offset at which it stands
+        self._transactions = OpenTransactions()
         self._view = GroupView({})
         self._members = GroupMembers(connection.group, connection.client_id("source"))
 
@@ -118,51 +111,23 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             rebalance_timeout_ms=session,
             max_poll_interval_ms=_MAX_POLL_INTERVAL_MS,
             fetch_max_wait_ms=_FETCH_WAIT_MS,
-            metadata_max_age_ms=int(_LOOK_EVERY * 1000),
+            metadata_max_age_ms=int(LOOK_EVERY * 1000),
         )
         self._connection.keep_up(consumer._client)  # noqa: SLF001 - pinned by a test
         self._consumer = consumer
         try:
             async with asyncio.timeout(self._patience):
-                await self._subscribe(consumer)
+                await self._subscription.begin(consumer, self)
                 await consumer.start()
                 drain_in_batches(consumer, self._budget, self._headers)
             self._since = asyncio.get_running_loop().time()  # its first assignment may still be on its way
-            if self._inputs.pattern is not None:
-                self._looking = asyncio.create_task(self._look_for_topics(consumer))
+            self._subscription.watch(consumer, self, lambda: self._mark(frozenset(), settled=False))
         except (KafkaError, OSError, AssertionError, TimeoutError) as error:
             await self.stop(1.0)
             raise await connection_error(self._connection, "joining the group", error) from None
         except BaseException:
             await self.stop(1.0)
             raise
-
-    async def _subscribe(self, consumer: AIOKafkaConsumer) -> None:
-        if self._inputs.pattern is None:
-            self._topics = self._inputs.names
-        else:
-            client = self._connection.client(AIOKafkaClient, "source")
-            try:
-                await client.bootstrap()
-                self._topics = self._inputs.among(_public_topics(await client.fetch_all_metadata()))
-            finally:
-                await client.close()
-            if not self._topics:
-                raise TopicError(f"no topic fits kafka.input {self._inputs} yet")
-        consumer.subscribe(list(self._topics), listener=self)
-
-    async def _look_for_topics(self, consumer: Any) -> None:
-        """Subscribe anew when other topics fit the pattern; ends with the consumer."""
-        while True:
-            await asyncio.sleep(_LOOK_EVERY)
-            with contextlib.suppress(KafkaError, OSError):  # without an answer nothing is known to have changed
-                cluster = await consumer._client.fetch_all_metadata()  # noqa: SLF001 - pinned by a test
-                topics = self._inputs.among(_public_topics(cluster))
-                if topics and topics != self._topics:
-                    self._topics = topics
-                    # The client forgets its partitions at once, so they must not be paused or sought from here on.
-                    self._mark(frozenset(), settled=False)
-                    consumer.subscribe(list(topics), listener=self)
 
     async def moved(self, marks: int, within: float) -> None:
         """See `ports.Source`."""
@@ -319,15 +284,7 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         """See `ports.Source`. Goes by the last answers to fetches."""
         if self._consumer is None:
             return Held()
-        now, records, since = asyncio.get_running_loop().time(), 0, {}
-        for source in self._assigned.intersection(sources):
-            place = self._places[source]
-            end, stable = self._consumer.highwater(place), self._consumer.last_stable_offset(place)
-            if end is not None and stable is not None and 0 <= stable < end:
-                records += end - stable
-                since[source, stable] = self._held_since.get((source, stable), now)
-        self._held_since = since
-        return Held(records, max((now - begun for begun in since.values()), default=0.0))
+        return self._transactions.look(self._consumer, self._given(sources))
 
     async def reachable(self) -> bool:
         """See `ports.Source`."""
@@ -346,7 +303,8 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
             if not door.absent:
                 raise BrokerError("connecting: some brokers answer and others do not", Cause.UNREACHABLE)
             return False
-        self._look_at_inputs(consumer._client.cluster)  # noqa: SLF001 - as above
+        partitions = self._subscription.partitions(consumer._client.cluster)  # noqa: SLF001 - as above
+        self._view = replace(self._view, partitions=partitions)
         # The ends serve the lag alone, and members a warning, so failing to read them is no error.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_DETAILS_WITHIN):
@@ -373,27 +331,11 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
         """See `ports.Source`."""
         return self._view
 
-    def _look_at_inputs(self, cluster: ClusterMetadata) -> None:
-        """Raise TopicError for an input that may not be read or is gone.
-
-        The client would take it for a topic without partitions, join for none of them and report no error.
-        """
-        counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in self._topics}
-        for topic, partitions in counts.items():
-            if topic in cluster.unauthorized_topics:
-                raise TopicError(f"{topic}: this user is not authorized to read it", Cause.PERMISSION)
-            if not partitions:
-                raise TopicError(f"{topic}: does not exist; create it, then the worker continues by itself")
-        self._view = replace(self._view, partitions=counts)
-
     async def stop(self, within: float) -> None:
         """See `ports.Source`."""
         consumer, self._consumer = self._consumer, None
         self._mark(frozenset(), settled=False)
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
-            self._looking = None
+        await self._subscription.stop()
         if consumer is not None:
             await leave_consumer(consumer, within, 1.0)
 
@@ -406,9 +348,3 @@ class KafkaSource(Marks, ConsumerRebalanceListener):  # type: ignore[misc] # aio
 def _raise_if_dead(consumer: AIOKafkaConsumer) -> None:
     if has_died(consumer):
         raise DeadClient("a task of the consumer has ended")
-
-
-def _public_topics(cluster: ClusterMetadata) -> Collection[str]:
-    """Return the topics that are not the brokers' own."""
-    topics: Collection[str] = cluster.topics(exclude_internal_topics=True)
-    return topics

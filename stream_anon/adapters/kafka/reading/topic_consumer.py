@@ -23,19 +23,10 @@ _Part = TypeVar("_Part")
 
 
 @asynccontextmanager
-async def opened_topics(
-    connection: Connection, topics: Collection[str], client: str
-) -> AsyncIterator[RecordConsumer]:
-    """Connect to topics, disconnect in the end, and put what breaks meanwhile in our own words."""
-    async with connected_consumer(connection, topics, client) as (consumer, places):
-        yield RecordConsumer(consumer, places)
-
-
-@asynccontextmanager
 async def connected_consumer(
     connection: Connection, topics: Collection[str], client: str
 ) -> AsyncIterator[tuple[AIOKafkaConsumer, list[TopicPartition]]]:
-    """Give a consumer that is assigned all partitions of topics, and these; see `opened_topics`."""
+    """Give a consumer that is assigned all partitions of topics, and these; what breaks is put in our own words."""
     consumer = connection.client(
         AIOKafkaConsumer,
         client,
@@ -70,7 +61,12 @@ async def _places(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition
     # Of a topic that is missing, metadata is waited for until a request times out.
     if topic not in await consumer.topics():
         raise TopicError(f"{topic}: does not exist, or this user may not see it")
-    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - as in ledger.py
+    return await places_of(consumer, topic)
+
+
+async def places_of(consumer: AIOKafkaConsumer, topic: str) -> list[TopicPartition]:
+    """Return the partitions of a topic, which is waited for where it is missing. Raises KafkaError."""
+    numbers = await consumer._client._wait_on_metadata(topic)  # noqa: SLF001 - pinned by a test
     return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 

@@ -10,7 +10,7 @@ from aiokafka import ConsumerRecord, TopicPartition
 
 from stream_anon.adapters.kafka.bulk.whole_records import size_of
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.reading.topic_consumer import opened_topics, read_to_the_ends
+from stream_anon.adapters.kafka.reading.topic_consumer import RecordConsumer, connected_consumer, read_to_the_ends
 from stream_anon.errors import UnreadableRecords
 
 _STALLED = 30.0  # seconds without a record and without the end
@@ -87,7 +87,8 @@ async def read_topic(
     BrokerError
         If the broker cannot be reached or refuses.
     """
-    async with opened_topics(connection, [topic], "reader") as reader:
+    async with connected_consumer(connection, [topic], "reader") as (consumer, places):
+        reader = RecordConsumer(consumer, places)
         firsts = await reader.begin()
         newest = None if newest is None else -(-newest // len(firsts))
         starts = firsts if newest is None else await reader.begin_near_the_end(newest, firsts)
@@ -140,7 +141,8 @@ async def committed_records(
     BrokerError
         If the broker cannot be reached, refuses, or sends nothing more before the end.
     """
-    async with opened_topics(connection, topics, "audit") as reader:
+    async with connected_consumer(connection, topics, "audit") as (consumer, places):
+        reader = RecordConsumer(consumer, places)
         firsts = await reader.begin()
         starts = firsts if since is None else await reader.begin_at(since)
         ends = await reader.ends()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import TopicAlreadyExistsError, for_code
@@ -47,62 +48,81 @@ async def create(connection: Connection, wanted: Sequence[NewTopic]) -> Mapping[
 
 
 async def create_returns(connection: Connection, topics: Topics) -> bool:
-    """Create the topic that counts returns if it is missing; return whether this created it.
+    """Create the topic that counts returns if it is missing, with the partitions of the input; see `create_own`."""
+    assert topics.returns is not None  # noqa: S101 - nobody else calls this
+    async with administering(connection, _PURPOSE, "creating the topic of returns") as admin:
+        inputs = await inputs_of(admin, topics)
+        own = OwnTopic(topics.returns, keeping(topics), lambda found: forgets(found, topics))
+        return await create_own(admin, own, topics.output, inputs, Tools.of(connection))
 
-    It gets the partitions of the input and the replicas of the output.
+
+async def create_ledger(connection: Connection, topics: Topics) -> bool:
+    """Create the ledger if it is missing; see `create_own`."""
+    async with administering(connection, _PURPOSE, "creating the ledger") as admin:
+        own = OwnTopic(topics.ledger, {"cleanup.policy": COMPACT}, expires)
+        return await create_own(admin, own, topics.output, (), Tools.of(connection))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTopic:
+    """A topic that a run makes for itself.
+
+    Parameters
+    ----------
+    settings
+        What its creation must set.
+    fault
+        Says what is wrong with one that exists; empty if nothing is.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+    fault: Callable[[Described], str]
+
+
+async def create_own(
+    admin: AIOKafkaAdminClient, own: OwnTopic, output: str, inputs: Sequence[str], tools: Tools
+) -> bool:
+    """Create a topic if it is missing, with the replicas of the output; return whether this created it.
+
+    Parameters
+    ----------
+    inputs
+        It gets as many partitions as the largest of them; one if there is none.
 
     Raises
     ------
     TopicError
-        If input or output is missing, if the topic cannot be created, or if it forgets within a period.
+        If output or input is missing, if the topic cannot be created, or if there is one with a fault.
     BrokerError
         If no broker answers.
     """
-    assert topics.returns is not None  # noqa: S101 - nobody else calls this
-    async with administering(connection, _PURPOSE, "creating the topic of returns") as admin:
-        inputs = await inputs_of(admin, topics)
-        found = await describe(admin, [topics.returns, topics.output, *inputs])
-        returns, tools = found[topics.returns], Tools.of(connection)
-        if isinstance(returns, Described):
-            if text := forgets(returns, topics):
-                raise TopicError(f"{topics.returns}: {text}: {tools.change(topics.returns, keeping(topics))}")
+    while True:
+        found = await describe(admin, [own.name, output, *inputs])
+        if isinstance(there := found[own.name], Described):
+            if text := own.fault(there):
+                raise TopicError(f"{own.name}: {text}: {tools.change(own.name, own.settings)}")
             return False
-        there = []
-        for name in (topics.output, *inputs):
-            if not isinstance(topic := found[name], Described):
-                raise TopicError(f"{name}: {topic}")
-            there.append(topic)
-        output, *read = there
-        partitions = max(topic.partitions for topic in read)
-        if await _create_own(admin, topics.returns, partitions, output, keeping(topics)):
+        for name in (output, *inputs):
+            if not isinstance(found[name], Described):
+                raise TopicError(f"{name}: {found[name]}")
+        like, *read = [topic for topic in found.values() if isinstance(topic, Described)]
+        safe = {"unclean.leader.election.enable": "false"}
+        if like.replicas >= 3:
+            safe["min.insync.replicas"] = "2"
+        partitions = max((topic.partitions for topic in read), default=1)
+        new = NewTopic(own.name, partitions, like.replicas, topic_configs={**own.settings, **safe})
+        code = (await admin.create_topics([new])).topic_errors[0][1]
+        if code == 0:
             return True
-    return await create_returns(connection, topics)  # what somebody else made may forget too early
+        if code != TopicAlreadyExistsError.errno:
+            raise TopicError(f"{own.name}: cannot be created ({for_code(code).__name__})")
+        await asyncio.sleep(0.1)  # somebody made it meanwhile, perhaps by asking for it, and it may have a fault
 
 
 def keeping(topics: Topics) -> dict[str, str]:
     """Return the settings with which counts of releases outlive their period."""
     return {"cleanup.policy": "delete", "retention.ms": str(topics.returns_kept), "retention.bytes": "-1"}
-
-
-async def _create_own(
-    admin: AIOKafkaAdminClient,
-    name: str,
-    partitions: int,
-    output: Described,
-    settings: Mapping[str, str],
-) -> bool:
-    """Create a topic of the service's own with the replicas of its output; return False if somebody else did."""
-    safe = {"unclean.leader.election.enable": "false"}
-    if output.replicas >= 3:
-        safe["min.insync.replicas"] = "2"
-    new = NewTopic(name, partitions, output.replicas, topic_configs={**settings, **safe})
-    code = (await admin.create_topics([new])).topic_errors[0][1]
-    if code == TopicAlreadyExistsError.errno:
-        await asyncio.sleep(0.1)  # somebody made it meanwhile, perhaps by asking for it
-        return False
-    if code != 0:
-        raise TopicError(f"{name}: cannot be created ({for_code(code).__name__})")
-    return True
 
 
 def forgets(returns: Described, topics: Topics) -> str:
@@ -122,38 +142,11 @@ def forgets(returns: Described, topics: Topics) -> str:
     return ""
 
 
-async def create_ledger(connection: Connection, topics: Topics) -> bool:
-    """Create the ledger if it is missing, with the replicas of the output; return whether this created it.
-
-    Raises
-    ------
-    TopicError
-        If the output is missing too, or the ledger cannot be created, or is not compacted.
-    BrokerError
-        If no broker answers.
-    """
-    async with administering(connection, _PURPOSE, "creating the ledger") as admin:
-        return await _create_ledger(admin, topics, Tools.of(connection))
-
-
-async def _create_ledger(admin: AIOKafkaAdminClient, topics: Topics, tools: Tools) -> bool:
-    found = await describe(admin, [topics.ledger, topics.output])
-    ledger, output = found[topics.ledger], found[topics.output]
-    if isinstance(ledger, Described):
-        policy = ledger.settings.get("cleanup.policy", COMPACT)
-        if policy != COMPACT:
-            command = tools.change(topics.ledger, {"cleanup.policy": COMPACT})
-            raise TopicError(f"{topics.ledger}: {expires(policy)}: {command}")
-        return False
-    if not isinstance(output, Described):
-        raise TopicError(f"{topics.output}: {output}")
-    if await _create_own(admin, topics.ledger, 1, output, {"cleanup.policy": "compact"}):
-        return True
-    return await _create_ledger(admin, topics, tools)  # what somebody else made may not be compacted
-
-
-def expires(policy: str) -> str:
-    """Return what is wrong with a ledger of this cleanup."""
+def expires(ledger: Described) -> str:
+    """Return why a ledger forgets entries; empty if it does not, or if its settings may not be seen."""
+    policy = ledger.settings.get("cleanup.policy", COMPACT)
+    if policy == COMPACT:
+        return ""
     return (
         f"cleanup.policy is {policy} and must be compact, without delete: entries that expire protect nothing, and "
         "records are released twice"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -20,12 +20,12 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.transaction import EndTxnRequest
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.administering import asking
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.group_requests import GroupOperations
 from stream_anon.adapters.kafka.protocol.topic_requests import TopicsOf
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 
-_WITHIN = 15.0
 _RETRY = 0.2
 _NOT_TOLD = -(2**31)
 _LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR = 14, 15, 16
@@ -121,17 +121,11 @@ async def permissions_of(connection: Connection, wanted: Sequence[Acl]) -> Permi
     BrokerError
         If no broker answers.
     """
-    client = connection.client(AIOKafkaClient, "permissions")
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await client.bootstrap()
+    async with asking(connection, "permissions", "asking for permissions") as client:
+        try:
             allowed = await _ask(client, connection, wanted)
-    except NotImplementedError:  # the brokers do not know these versions
-        return Permissions((), ())
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise await connection_error(connection, "asking for permissions", error) from None
-    finally:
-        await client.close()
+        except NotImplementedError:  # the brokers do not know these versions
+            return Permissions((), ())
     return Permissions(tuple(allowed), tuple(acl for acl, may in allowed.items() if not may))
 
 
@@ -181,38 +175,38 @@ async def _may_create(connection: Connection, topic: str) -> bool:
 async def _ask_transactional_ids(client: AIOKafkaClient, prefix: str) -> bool:
     """Ask to end a transaction that does not exist: the broker checks the right to write before it looks for it."""
     name = f"{prefix}check"
-    while True:
-        try:
-            node = await client.coordinator_lookup(CoordinationType.TRANSACTION, name)
-            request = EndTxnRequest(name, _NOBODY, _NOBODY, False)
-            answer: Any = await client.send(node, request, group=ConnectionGroup.COORDINATION)
-        except TransactionalIdAuthorizationFailed:
-            return False
-        except KafkaError as error:
-            if not error.retriable:
-                raise
-        else:
-            if answer.error_code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
-                return bool(answer.error_code != _IDS_REFUSED)
-        await asyncio.sleep(_RETRY)
+    kind, request = CoordinationType.TRANSACTION, EndTxnRequest(name, _NOBODY, _NOBODY, False)
+    told = await _coordinator_says(client, kind, name, request, lambda it: (it.error_code, 0))
+    return told is not None and told[0] != _IDS_REFUSED
 
 
 async def _ask_group(client: AIOKafkaClient, group: str) -> int | None:
-    """Return the group's operations, or None if not told. A new cluster must find a coordinator first."""
+    """Return the group's operations, or None if not told."""
+    kind, request = CoordinationType.GROUP, GroupOperations(group)
+    told = await _coordinator_says(client, kind, group, request, lambda it: (it.groups[0][0], it.groups[0][-1]))
+    if told is None or told[0] == _GROUP_REFUSED:
+        return 0
+    code, mask = told
+    return None if code or mask == _NOT_TOLD else mask
+
+
+async def _coordinator_says(
+    client: AIOKafkaClient, kind: int, name: str, request: Any, read: Callable[[Any], tuple[int, int]]
+) -> tuple[int, int] | None:
+    """Return the code and the number that a coordinator answers, None if it may not even be asked for.
+
+    A new cluster must find a coordinator first.
+    """
     while True:
         try:
-            node = await client.coordinator_lookup(CoordinationType.GROUP, group)
-            answer: Any = await client.send(node, GroupOperations(group), group=ConnectionGroup.COORDINATION)
-        except GroupAuthorizationFailedError:
-            return 0
+            node = await client.coordinator_lookup(kind, name)
+            told = read(await client.send(node, request, group=ConnectionGroup.COORDINATION))
+        except (GroupAuthorizationFailedError, TransactionalIdAuthorizationFailed):
+            return None
         except KafkaError as error:
             if not error.retriable:
                 raise
-            code = _LOADING
         else:
-            code, *_, mask = answer.groups[0]
-        if code == _GROUP_REFUSED:
-            return 0
-        if code not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
-            return None if code or mask == _NOT_TOLD else int(mask)
+            if told[0] not in (_LOADING, _NOT_AVAILABLE, _NOT_COORDINATOR):
+                return told
         await asyncio.sleep(_RETRY)

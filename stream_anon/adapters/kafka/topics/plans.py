@@ -19,6 +19,16 @@ INPUT_PARTITIONS = 4  # of an input that does not exist yet
 DEFAULT_MAX_MESSAGE = 1_048_588  # what brokers take unless told otherwise
 _BATCH_HEAD = 1024  # more than what a batch of one record adds to it
 
+ADVICE = {
+    "input": "retention: longer than any outage that the service must survive",
+    "output": "retention: as long as its readers need",
+    "certificates": "retention: at least that of the output, for the audit",
+    "dead letters": "retention: until somebody has looked at them",
+    "ledger": "never delete it; the first run creates it",
+    "returns": "never delete it, and let nobody else read it; the first run creates it",
+}
+"""What the operator of each kind of topic should decide."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
@@ -27,11 +37,9 @@ class TopicPlan:
     Parameters
     ----------
     purpose
-        What the service does with it, in a word or two.
+        What the service does with it: a key of `ADVICE`.
     settings
         What its creation must set; the brokers choose everything else.
-    advice
-        What else its operator should decide.
     found
         The topic as it is, or why it cannot be described.
     empty
@@ -44,9 +52,13 @@ class TopicPlan:
     partitions: int
     replicas: int
     settings: Mapping[str, str]
-    advice: str
     found: Described | str
     empty: bool = False
+
+    @property
+    def advice(self) -> str:
+        """Return what else its operator should decide."""
+        return ADVICE[self.purpose]
 
     @property
     def missing(self) -> bool:
@@ -173,44 +185,20 @@ def plans(
     stamped = {"message.timestamp.type": "CreateTime"}  # a window's second, not the brokers' millisecond
     taken = _room(max_record_bytes + _BATCH_HEAD) if max_record_bytes > DEFAULT_MAX_MESSAGE else {}
     released = _room(largest_release)
-    rows: list[tuple[str, str, int, Mapping[str, str], str]] = [
-        (
-            name,
-            "input",
-            partitions or there.get(name, count),
-            {**kept, **taken},
-            "retention: longer than any outage that the service must survive",
-        )
-        for name in inputs
-    ]
-    rows += [
-        (topics.output, "output", count, {**kept, **released, **stamped}, "retention: as long as its readers need"),
-        (
-            topics.certificates,
-            "certificates",
-            1,
-            {**kept, **stamped},
-            "retention: at least that of the output, for the audit",
-        ),
-        (topics.dead_letters, "dead letters", 1, kept, "retention: until somebody has looked at them"),
-    ]
+
+    def plan(name: str, purpose: str, number: int, settings: Mapping[str, str]) -> TopicPlan:
+        return TopicPlan(name, purpose, number, replicas, settings, found[name])
+
+    planned = [plan(name, "input", partitions or there.get(name, count), {**kept, **taken}) for name in inputs]
+    planned.append(plan(topics.output, "output", count, {**kept, **released, **stamped}))
+    planned.append(plan(topics.certificates, "certificates", 1, {**kept, **stamped}))
+    planned.append(plan(topics.dead_letters, "dead letters", 1, kept))
     if ledger:
-        compacted = {"cleanup.policy": "compact", **safe}
-        rows.append((topics.ledger, "ledger", 1, compacted, "never delete it; the first run creates it"))
+        planned.append(plan(topics.ledger, "ledger", 1, {"cleanup.policy": "compact", **safe}))
     if ledger and topics.returns is not None:
-        rows.append(
-            (
-                topics.returns,
-                "returns",
-                max(there.values(), default=count),
-                {**kept, **keeping(topics)},
-                "never delete it, and let nobody else read it; the first run creates it",
-            )
-        )
-    return [
-        TopicPlan(name, purpose, number, replicas, settings, advice, found[name])
-        for name, purpose, number, settings, advice in rows
-    ]
+        number = max(there.values(), default=count)
+        planned.append(plan(topics.returns, "returns", number, {**kept, **keeping(topics)}))
+    return planned
 
 
 def _room(batch: int) -> dict[str, str]:

@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from stream_anon.adapters.kafka.client.administering import administering
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.protocol.sent_once import EPOCHS, FEATURE, transaction_level
-from stream_anon.adapters.kafka.topics.creation import COMPACT, expires, forgets
+from stream_anon.adapters.kafka.topics.creation import expires, forgets
 from stream_anon.adapters.kafka.topics.descriptions import (
     ABSENT,
     MAY_NOT,
@@ -205,8 +205,8 @@ def _judge(
         text = "this user may not see its settings (DESCRIBE_CONFIGS): they were not checked"
         findings.append(TopicFinding(name, TopicSeverity.WARNING, text))
     policy = topic.settings.get("cleanup.policy", "")
-    if name == topics.ledger and policy not in ("", COMPACT):
-        findings.append(TopicFinding(name, TopicSeverity.ERROR, expires(policy), Condition.LEDGER_CLEANUP))
+    if name == topics.ledger and (text := expires(topic)):
+        findings.append(TopicFinding(name, TopicSeverity.ERROR, text, Condition.LEDGER_CLEANUP))
     if name == topics.returns and (text := forgets(topic, topics)):
         findings.append(TopicFinding(name, TopicSeverity.ERROR, text, Condition.LEDGER_CLEANUP))
     if name not in (topics.ledger, topics.returns, *_INTERNAL) and "compact" in policy:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import IncompatibleBrokerVersion
 from aiokafka.protocol.admin import DescribeAclsRequest
 
-from stream_anon.adapters.kafka.client.connection import Connection, connection_error
+from stream_anon.adapters.kafka.client.administering import asking
+from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.permissions import Operation, Resource
 
 EVERYBODY = "User:*"
-_WITHIN = 15.0
 _MATCHING = 2  # literal, prefixed and wildcard patterns that hold for the name
 _ANY, _ALL, _ALLOWED = 1, 2, 3
 _NO_AUTHORIZER = 54
@@ -29,18 +27,12 @@ async def writers_of(connection: Connection, topic: str) -> frozenset[str] | Non
     BrokerError
         If no broker answers.
     """
-    client = connection.client(AIOKafkaClient, "permissions")
     request = DescribeAclsRequest(Resource.TOPIC, topic, _MATCHING, None, None, _ANY, _ALLOWED)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await client.bootstrap()
+    async with asking(connection, "permissions", "asking who may write") as client:
+        try:
             answer: Any = await client.send(client.get_random_node(), request)
-    except (IncompatibleBrokerVersion, NotImplementedError):
-        return None
-    except Exception as error:  # noqa: BLE001 - aiokafka raises assertions and bare errors here
-        raise await connection_error(connection, "asking who may write", error) from None
-    finally:
-        await client.close()
+        except (IncompatibleBrokerVersion, NotImplementedError):
+            return None
     if answer.error_code == _NO_AUTHORIZER:
         return frozenset({EVERYBODY})
     if answer.error_code:

@@ -19,10 +19,10 @@ from aiokafka.errors import (
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
-from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
-from stream_anon.adapters.kafka.bulk.packing import NONE
 from stream_anon.adapters.kafka.client.connection import Connection, broker_error
 from stream_anon.adapters.kafka.client.disconnecting import leave
+from stream_anon.adapters.kafka.writing.packed_batch import PackedBatch
+from stream_anon.adapters.kafka.writing.packing import NONE
 from stream_anon.errors import BatchRefused, Cause, TimeRefused, TopicError
 from stream_anon.microdata.texts import Texts
 from stream_anon.ports import Parcel, Place

@@ -148,7 +148,7 @@ def stand_up(
     """Return the classes of codes int32[n, q] as from scratch, by CUT and REFINE; None without a cut."""
     n = len(codes)
     rules = sizes_alone(k)
-    ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1))
+    ends = cut_line(line.points, line.point[line.rows], np.full(n, n), model, k, 2 * k - 1, np.empty(n + 1), None)
     if not len(ends):
         return None
     lines = line.rows, line.keyed.rows

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.cost_tables import box_cost, leading_tables
-from stream_anon.clustering.forest.line.cut_sets import cut
+from stream_anon.clustering.forest.line.cut import cut
 from stream_anon.clustering.forest.line.points import points_of
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import KeyTable, key_table, line_order

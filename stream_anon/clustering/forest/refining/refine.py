@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.classes import Classes, boxes_of, name_owners, strided
 from stream_anon.clustering.forest.cost_tables import box_cost, leading_tables
-from stream_anon.clustering.forest.line.cut_sets import cut
-from stream_anon.clustering.forest.refining.resplit import resplit_pass
+from stream_anon.clustering.forest.line.cut import cut
+from stream_anon.clustering.forest.refining.resplit import resplit_pass, resplit_sets
 from stream_anon.clustering.forest.refining.split import sort_places
-from stream_anon.clustering.forest.refining.swap import swap_pass
+from stream_anon.clustering.forest.refining.swap import swap_pass, swap_sets
 from stream_anon.clustering.rules import Rules
 from stream_anon.compiled import kernel
 from stream_anon.privacy.costs.model import CostModel
@@ -94,6 +94,13 @@ def refined(
         if not hurried or number < len(passes):
             swap_pass(codes, rows, ends, model, rules)
     return classes
+
+
+def refine_sets(codes: NDArray[np.int32], classes: Classes, model: CostModel, rules: Rules, swaps: int) -> None:
+    """Resplit neighbours once and swap their rows `swaps` times by the values of published sets, in place."""
+    resplit_sets(codes, *classes, model, rules)
+    for _ in range(swaps):
+        swap_sets(codes, *classes, model, rules)
 
 
 def reach_of(rounds: int) -> int:

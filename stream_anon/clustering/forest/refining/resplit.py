@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.clustering.array_copying import copy_to
-from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, box_cost, leading_tables
+from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, leading_tables
+from stream_anon.clustering.forest.growing_classes import Values, begin, class_cost, take_in, values_of
 from stream_anon.clustering.forest.refining.split import sort_codes
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
@@ -31,6 +32,8 @@ class _Pool(NamedTuple):
 
     Parameters
     ----------
+    tables
+        The cost tables.
     codes, rows
         int32[m, q], and int64[m] the rows along one attribute.
     keys, counts
@@ -45,6 +48,7 @@ class _Pool(NamedTuple):
         in them.
     """
 
+    tables: Tables
     codes: NDArray[np.int32]
     rows: NDArray[np.int64]
     keys: NDArray[np.int32]
@@ -59,8 +63,9 @@ class _Pool(NamedTuple):
 
 
 @kernel
-def _new_pool(m: int, q: int) -> _Pool:
+def _new_pool(m: int, q: int, tables: Tables) -> _Pool:
     return _Pool(
+        tables,
         np.empty((m, q), np.int32),
         np.empty(m, np.int64),
         np.empty(m, np.int32),
@@ -75,7 +80,6 @@ def _new_pool(m: int, q: int) -> _Pool:
     )
 
 
-@kernel
 def resplit_pass(
     codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
 ) -> int:
@@ -93,11 +97,32 @@ def resplit_pass(
     Returns
     -------
     int
-        Pairs that were changed. O(q m log m + q^2 m) for a pair of m rows.
+        Pairs that were changed. O(q m log m + q^2 m) for a pair of m rows. A published set counts as the interval
+        around it: see `resplit_sets`.
     """
+    return _resplit_all(codes, rows, ends, model, rules, None)
+
+
+def resplit_sets(
+    codes: NDArray[np.int32], rows: NDArray[np.int64], ends: NDArray[np.int64], model: CostModel, rules: Rules
+) -> int:
+    """Do as `resplit_pass`, with the cost of the values that occur where sets are published."""
+    return _resplit_all(codes, rows, ends, model, rules, values_of(model, 2))
+
+
+@kernel
+def _resplit_all(
+    codes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    model: CostModel,
+    rules: Rules,
+    values: Values | None,
+) -> int:
+    """Do as `resplit_pass`; the values are those of two classes."""
     q = codes.shape[1]
     tables = leading_tables(model)
-    pool = _new_pool(0, q)
+    pool = _new_pool(0, q, tables)
     changed = 0
     start = 0
     for c in range(len(ends) - 1):
@@ -105,8 +130,8 @@ def resplit_pass(
             break
         pair = rows[start : ends[c + 1]]
         if len(pair) > len(pool.keys):  # a class that grew may make the next pair larger than any before
-            pool = _new_pool(2 * len(pair), q)
-        cut = _resplit(pool, tables, codes, pair, ends[c] - start, rules)
+            pool = _new_pool(2 * len(pair), q, tables)
+        cut = _resplit(pool, values, codes, pair, ends[c] - start, rules)
         if cut:
             ends[c] = start + cut
             changed += 1
@@ -116,11 +141,16 @@ def resplit_pass(
 
 @bare_inlined
 def _resplit(
-    pool: _Pool, tables: Tables, codes: NDArray[np.int32], pair: NDArray[np.int64], left: int, rules: Rules
+    pool: _Pool,
+    values: Values | None,
+    codes: NDArray[np.int32],
+    pair: NDArray[np.int64],
+    left: int,
+    rules: Rules,
 ) -> int:
     """Cut a pair anew where that is cheaper; return how many rows then stand on the left, 0 if it stays."""
     m = len(pair)
-    old = _loss_to_beat(pool, tables, codes, pair, left, rules.k)
+    old = _loss_to_beat(pool, values, codes, pair, left, rules.k)
     if old <= 0:
         return 0
     for j in range(codes.shape[1]):
@@ -129,7 +159,7 @@ def _resplit(
     for _ in range(_TRIES):
         if is_spent(rules):
             return 0
-        axis, cut = _cheapest_cut(pool, tables, m, rules.k, old - LITTLE)
+        axis, cut = _cheapest_cut(pool, values, m, rules.k, old - LITTLE)
         if axis < 0:
             return 0
         for i in range(m):
@@ -148,39 +178,46 @@ def _resplit(
 
 @bare_inlined
 def _loss_to_beat(
-    pool: _Pool, tables: Tables, codes: NDArray[np.int32], pair: NDArray[np.int64], left: int, k: int
+    pool: _Pool,
+    values: Values | None,
+    codes: NDArray[np.int32],
+    pair: NDArray[np.int64],
+    left: int,
+    k: int,
 ) -> float:
     """Put the rows of a pair into the pool and return what they lose; 0 where no cut is worth a try.
 
     Two classes that differ in all rows of some attribute, or whose union costs far more than they do, have found
-    their cut already: passing over them halves the time and costs 0.2 %.
+    their cut already: passing over them halves the time and costs 0.2 %. With published sets none is passed over.
     """
     m, q = len(pair), codes.shape[1]
     low, high, cost = pool.low, pool.high, pool.cost
     for i in range(m):
-        side = _LEFT if i < left else _RIGHT
         for j in range(q):
-            code = codes[pair[i], j]
-            pool.codes[i, j] = code
-            fresh = i in (0, left)
-            low[side, j] = code if fresh else min(low[side, j], code)
-            high[side, j] = code if fresh else max(high[side, j], code)
+            pool.codes[i, j] = codes[pair[i], j]
+        side = _LEFT if i < left else _RIGHT
+        if i in (0, left):
+            begin(pool.tables.model, low, high, values, side, pool.codes, i)
+        else:
+            take_in(pool.tables.model, low, high, values, side, pool.codes, i)
     apart = False
     for j in range(q):
         apart = apart or low[_LEFT, j] > high[_RIGHT, j] or low[_RIGHT, j] > high[_LEFT, j]
         low[_BOTH, j] = min(low[_LEFT, j], low[_RIGHT, j])
         high[_BOTH, j] = max(high[_LEFT, j], high[_RIGHT, j])
-    if apart or m < 2 * k:
+    if m < 2 * k or (values is None and apart):
         return 0.0
-    for side in range(3):
-        cost[side] = box_cost(tables, low, high, side)
+    for side in range(3 if values is None else 2):
+        cost[side] = class_cost(pool.tables, low, high, values, side)
     old = cost[_LEFT] * left + cost[_RIGHT] * (m - left)
+    if values is not None:
+        return float(old)
     union = cost[_BOTH] * m
-    return 0.0 if union - old > 0.5 * union else old
+    return 0.0 if union - old > 0.5 * union else float(old)
 
 
 @bare_inlined
-def _cheapest_cut(pool: _Pool, tables: Tables, m: int, k: int, best: float) -> tuple[int, int]:
+def _cheapest_cut(pool: _Pool, values: Values | None, m: int, k: int, best: float) -> tuple[int, int]:
     """Return the attribute of the cheapest cut and the rows before it; -1 if none loses less than `best`."""
     axis = -1
     cut = 0
@@ -188,7 +225,7 @@ def _cheapest_cut(pool: _Pool, tables: Tables, m: int, k: int, best: float) -> t
         if pool.low[_BOTH, j] == pool.high[_BOTH, j]:
             continue
         if not pool.priced[j] and pool.bounds[j] < best:
-            _price_cuts(pool, tables, j, m, k, best)
+            _price_cuts(pool, values, j, m, k, best)
         if not pool.priced[j]:
             continue
         for i in range(k, m - k + 1):
@@ -200,14 +237,13 @@ def _cheapest_cut(pool: _Pool, tables: Tables, m: int, k: int, best: float) -> t
 
 
 @bare_inlined
-def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float) -> None:
+def _price_cuts(pool: _Pool, values: Values | None, j: int, m: int, k: int, best: float) -> None:
     """Price all cuts along an attribute, unless its k first and k last rows show that none loses less than `best`.
 
     Such an attribute is looked at again once a better cut was found illegal.
     """
-    codes, order, losses = pool.codes, pool.places[j], pool.losses[j]
+    tables, codes, order, losses = pool.tables, pool.codes, pool.places[j], pool.losses[j]
     low, high, cost = pool.low, pool.high, pool.cost
-    q = codes.shape[1]
     if pool.bounds[j] < 0:
         for i in range(m):
             pool.keys[i] = codes[i, j]
@@ -215,10 +251,11 @@ def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float
     for side in range(2):
         for i in range(k):
             place = order[i] if side == _LEFT else order[m - 1 - i]
-            for a in range(q):
-                low[side, a] = codes[place, a] if i == 0 else min(low[side, a], codes[place, a])
-                high[side, a] = codes[place, a] if i == 0 else max(high[side, a], codes[place, a])
-        cost[side] = box_cost(tables, low, high, side)
+            if i == 0:
+                begin(tables.model, low, high, values, side, codes, place)
+            else:
+                take_in(tables.model, low, high, values, side, codes, place)
+        cost[side] = class_cost(tables, low, high, values, side)
     pool.bounds[j] = k * (cost[_LEFT] + cost[_RIGHT]) + (m - 2 * k) * min(cost[_LEFT], cost[_RIGHT])
     if pool.bounds[j] >= best:
         return
@@ -229,13 +266,6 @@ def _price_cuts(pool: _Pool, tables: Tables, j: int, m: int, k: int, best: float
         for i in range(k, m - k + 1):
             if i > k:
                 place = order[i - 1] if side == _LEFT else order[m - i]
-                fresh = np.int32(0)
-                for a in range(q):
-                    bottom = min(low[side, a], codes[place, a])
-                    top = max(high[side, a], codes[place, a])
-                    fresh |= (bottom ^ low[side, a]) | (top ^ high[side, a])
-                    low[side, a] = bottom
-                    high[side, a] = top
-                if fresh != 0:
-                    cost[side] = box_cost(tables, low, high, side)
+                if take_in(tables.model, low, high, values, side, codes, place):
+                    cost[side] = class_cost(tables, low, high, values, side)
             losses[i if side == _LEFT else m - i] += i * cost[side]

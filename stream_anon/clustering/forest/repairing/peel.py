@@ -11,7 +11,7 @@ from stream_anon.clustering.array_copying import copy_to
 from stream_anon.clustering.forest.cost_tables import LITTLE
 from stream_anon.clustering.forest.refining.split import one_way_losses, sort_codes
 from stream_anon.clustering.forest.repairing.groups import Groups, Lines, join, leave, listed, measure, members
-from stream_anon.clustering.forest.repairing.places import cheapest_class, forget, widen
+from stream_anon.clustering.forest.repairing.places import Search, cheapest_class, forget, widen
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
 from stream_anon.clustering.work_limit import allow, is_spent
@@ -85,9 +85,9 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> i
     """
     n, q = groups.codes.shape
     held = _hold(0, q)
-    room = np.empty(n + 1, np.int64)
-    parts = np.empty(len(lines.kinds), np.float64)
-    near = np.empty((2, 2, 4), np.int64)
+    search = Search(
+        np.empty((2, 2, 4), np.int64), np.empty(n + 1, np.int64), np.empty(len(lines.kinds), np.float64)
+    )
     changed = 0
     total = 0.0
     for c in range(len(groups.head)):
@@ -102,13 +102,13 @@ def peel_pass(groups: Groups, lines: Lines, model: CostModel, rules: Rules) -> i
         if m > len(held.rows):
             held = _hold(2 * m, q)
         members(groups, c, held.rows)
-        forget(near)
+        forget(search.near)
         saved = _most_saved(groups, c, model, rules.k, held)
-        total, least = _price_rows(groups, c, lines, model, rules, saved, held, near, room, parts)
+        total, least = _price_rows(groups, c, lines, model, rules, saved, held, search)
         if is_spent(rules):
             break
         leaving = _choose(groups, c, rules, saved, total, least, held)
-        if leaving and _let_go(groups, lines, model, rules, c, held.going[:leaving], near, room, parts):
+        if leaving and _let_go(groups, lines, model, rules, c, held.going[:leaving], search):
             changed += 1
     return changed
 
@@ -148,9 +148,7 @@ def _price_rows(
     rules: Rules,
     saved: float,
     held: _Held,
-    near: NDArray[np.int64],
-    room: NDArray[np.int64],
-    parts: NDArray[np.float64],
+    search: Search,
 ) -> tuple[float, float]:
     """Write by how much the loss grows where each row would go; return the sum and the least.
 
@@ -167,7 +165,7 @@ def _price_rows(
         bound = max(saved, cost - total)
         if bound <= LITTLE or is_spent(rules):
             break
-        _, growth = cheapest_class(groups, lines, model, rules, held.rows[i], bound, near, room, parts)
+        _, growth = cheapest_class(groups, lines, model, rules, held.rows[i], bound, search)
         held.growth[i] = growth
         total += growth
         least = min(least, growth)
@@ -214,16 +212,15 @@ def _let_go(
     rules: Rules,
     c: int,
     going: NDArray[np.int64],
-    near: NDArray[np.int64],
-    room: NDArray[np.int64],
-    parts: NDArray[np.float64],
+    search: Search,
 ) -> bool:
     """Move rows of a class one by one, all back if the loss did not fall; return whether they went."""
+    room = search.room
     saved = groups.size[c] * groups.loss[c]
     moved = 0
     for row in going:
-        forget(near)  # the row before has moved
-        target, growth = cheapest_class(groups, lines, model, rules, row, np.inf, near, room, parts)
+        forget(search.near)  # the row before has moved
+        target, growth = cheapest_class(groups, lines, model, rules, row, np.inf, search)
         if target < 0 or is_spent(rules):
             saved = -1.0
             break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,17 +19,29 @@ _DIFFERENT = 2  # classes looked at in each direction
 _STEPS = 48  # rows looked at in each direction
 
 
-@bare_kernel
-def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64]) -> int:
-    """Write the next two different classes in each direction of each line; return how many rows were looked at.
-
-    Rows of a class that stand together see the same classes: those of the row before are kept while they hold.
+class Search(NamedTuple):
+    """What was seen of the lines, and room to count in.
 
     Parameters
     ----------
     near
         int64[2 lines, 2 directions, 4], the first and the last place that see the same classes, nothing if the last
         is smaller, and the classes, -1 for none.
+    room, parts
+        int64[n + 1], float64[1 + s].
+    """
+
+    near: NDArray[np.int64]
+    room: NDArray[np.int64]
+    parts: NDArray[np.float64]
+
+
+@bare_kernel
+def look_around(groups: Groups, lines: Lines, row: int, near: NDArray[np.int64]) -> int:
+    """Write the next two different classes in each direction of each line; return how many rows were looked at.
+
+    Rows of a class that stand together see the same classes: those of the row before are kept in `Search.near`
+    while they hold.
     """
     owner = groups.owner
     n = len(owner)
@@ -82,22 +96,14 @@ def cheapest_class(
     rules: Rules,
     row: int,
     bound: float,
-    near: NDArray[np.int64],
-    room: NDArray[np.int64],
-    parts: NDArray[np.float64],
+    search: Search,
 ) -> tuple[int, float]:
     """Return the class that a row joins most cheaply, and by how much that raises the loss; all classes are legal.
 
     Only classes other than its own that stay legal, and cost less than `bound`; -1 and inf if there is none. The
     first of equal ones. Looked for among the next two different classes in each direction of each line.
-
-    Parameters
-    ----------
-    near
-        As in `look_around`.
-    room, parts
-        int64[n], float64[1 + s], to count in.
     """
+    near, room = search.near, search.room
     best = bound
     answer = -1
     spend(rules, look_around(groups, lines, row, near))
@@ -116,7 +122,7 @@ def cheapest_class(
                     if not legal:
                         count = members(groups, c, room)
                         room[count] = row
-                        legal = deficit(room[: count + 1], rules, parts) <= 0
+                        legal = deficit(room[: count + 1], rules, search.parts) <= 0
                     if legal:
                         best = (size + 1) * loss - size * groups.loss[c]
                         answer = c

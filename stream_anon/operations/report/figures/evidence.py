@@ -16,15 +16,14 @@ from stream_anon.audit.judges import JudgedCertificate
 from stream_anon.audit.times import seconds_of
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.method import METHODS
-from stream_anon.microdata.policy import Policy
+from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.release import Suppression
-from stream_anon.operations.report.figures.policies_in_force import PoliciesInForce
 from stream_anon.operations.report.figures.risks import AttackerRisk, ClassSizes
 from stream_anon.operations.report.figures.timeline import Timeline, TimeStretch
 from stream_anon.privacy.certificate import Certificate
 from stream_anon.privacy.criteria import FIGURES
 
-MOST_NAMED = 1_000  # versions and shields; more are those of a forger
+MOST_NAMED = 1_000  # versions, shields and policies; more are those of a forger
 DECEIVED = "deceived prosecutor"
 """Who knows that somebody is in the release, and takes its counterfeits for people."""
 _MOST_LETTERS = 80
@@ -63,6 +62,39 @@ class PeriodRecords:
     suppressed: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class PoliciesInForce:
+    """Takes windows, and counts them by policy.
+
+    Parameters
+    ----------
+    windows
+        How many there are by the hash of their policy's document.
+    known
+        The policies by it, as their documents have them; without those that only certificates tell of.
+    counting_records
+        Windows whose k counts records.
+    """
+
+    windows: Counter[str] = field(default_factory=Counter)
+    known: dict[str, Policy] = field(default_factory=dict)
+    counting_records: int = 0
+
+    def add(self, judged: JudgedCertificate) -> None:
+        """Count a window."""
+        self.counting_records += judged.certificate.individual.field == EVERY_RECORD
+        name = judged.judge.promises
+        if name not in self.windows and len(self.windows) >= MOST_NAMED:
+            return
+        self.windows[name] += 1
+        if not judged.judge.on_trust:
+            self.known.setdefault(name, judged.judge.policy)
+
+    def others(self, promises: str) -> int:
+        """Return how many of the windows that are told apart were released under another policy than this one."""
+        return self.windows.total() - self.windows[promises]
 
 
 class Evidence:

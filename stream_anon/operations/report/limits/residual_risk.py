@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -23,8 +22,3 @@ class ResidualRisk:
     name: str
     text: str
     answer: str = ""
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names as they stand in a text."""
-    return ", ".join(names)

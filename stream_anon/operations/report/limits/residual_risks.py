@@ -14,7 +14,7 @@ from stream_anon.microdata.diversity import Diversity
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.policy import FULL_DOMAIN, Policy
 from stream_anon.operations.report.figures.evidence import Evidence
-from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk
 from stream_anon.operations.report.limits.risks_of_people import risks_of_people
 from stream_anon.operations.report.limits.risks_of_running import risks_of_running
 
@@ -152,14 +152,14 @@ def _of_attributes(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk]
     if passed:
         yield ResidualRisk(
             "passing-fields",
-            f"{listed(passed)}: published as they came. A rare value, or one that others know, can single people "
-            "out whatever k is. So can a name or an identifier that stands in a text.",
+            f"{', '.join(passed)}: published as they came. A rare value, or one that others know, can single "
+            "people out whatever k is. So can a name or an identifier that stands in a text.",
             "Make it a quasi-identifier, or leave it out.",
         )
     if evidence.linkable:
         yield ResidualRisk(
             "accepted-rare-values",
-            f"{listed(sorted(evidence.linkable))}: somebody has accepted in the settings that rare values of "
+            f"{', '.join(sorted(evidence.linkable))}: somebody has accepted in the settings that rare values of "
             "these fields pass (accept_linkable).",
             "Take accept_linkable away: a run is refused then while rare values pass.",
         )
@@ -169,8 +169,8 @@ def _of_attributes(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk]
     if exact:
         yield ResidualRisk(
             "true-ends",
-            f"{listed(exact)}: the ends of published ranges, or the members of published sets, are true values of "
-            "people in the class.",
+            f"{', '.join(exact)}: the ends of published ranges, or the members of published sets, are true values "
+            "of people in the class.",
             "Publish nodes of a hierarchy (tight: false, publish: nodes). It costs some information.",
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.report.figures.evidence import Evidence
-from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk
 from stream_anon.rounding import exactly
 
 
@@ -18,7 +18,7 @@ def risks_of_people(policy: Policy, evidence: Evidence) -> Iterator[ResidualRisk
     if open_ones:
         yield ResidualRisk(
             "people-who-return",
-            f"{listed(open_ones)}: whoever comes to several windows, with the same value each time, is in many "
+            f"{', '.join(open_ones)}: whoever comes to several windows, with the same value each time, is in many "
             "classes. Anyone who knows them all is left with the values that these classes share, often one.",
             "families under privacy.sensitive, for values that stay with a person.",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stream_anon.microdata.policy import AboveMost, Policy
 from stream_anon.operations.report.figures.evidence import UNKNOWN, Evidence
-from stream_anon.operations.report.limits.residual_risk import ResidualRisk, listed
+from stream_anon.operations.report.limits.residual_risk import ResidualRisk
 
 _DRAWING = frozenset({"forest", "k-forest", UNKNOWN})
 
@@ -59,8 +59,8 @@ def _replay(policy: Policy, evidence: Evidence) -> ResidualRisk:
     if fixed:
         return ResidualRisk(
             "replay",
-            f"{listed(fixed)} draws nothing: who knows all records of a window but one value can form its classes "
-            "for each value that is possible, and compare.",
+            f"{', '.join(fixed)} draws nothing: who knows all records of a window but one value can form its "
+            "classes for each value that is possible, and compare.",
             "engine.name: forest, which draws.",
         )
     return ResidualRisk(

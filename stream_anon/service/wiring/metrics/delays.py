@@ -48,7 +48,7 @@ class DelayMetrics:
     def _publish(self, event: e.WindowPublished) -> None:
         arrivals = np.array(event.arrivals, np.float64).reshape(-1, 2)
         waits, records = event.at - arrivals[:, 0], arrivals[:, 1]
-        end_to_end = event.wall - event.broker_times
+        end_to_end = event.wall - event.readings.times
         self._delay.observe(waits, records)
         self._end_to_end.observe(end_to_end)
         self._late.inc(float(records[waits > self._in_time].sum()))

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import pytest_asyncio
 
@@ -62,7 +61,7 @@ def window(batch: str, released: int = 620) -> e.WindowPublished:
         achieved_l={},
         gcp=0.21,
         arrivals=((1000.0, 640),),
-        broker_times=np.empty(0),
+        readings=e.Readings(),
         faults={("missing", 1): 7, ("missing", -1): 3},
         missing={},
     )

@@ -14,9 +14,9 @@ from stream_anon.audit.formats.decoding import WriterSchema, bodies_of, by_schem
 from stream_anon.audit.formats.moments import as_json
 from stream_anon.audit.released_records import ReleasedRecordReader
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.codecs import described
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
+from stream_anon.formats.registered_formats import described
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.calendar.calendar_cells import Finest
 from stream_anon.microdata.domains.dates import DateDomain

@@ -12,9 +12,9 @@ from stream_anon.audit.formats.decoding import bodies_of, of_policy
 from stream_anon.audit.formats.protobuf import protobuf_bodies
 from stream_anon.audit.formats.released_texts import decode_record
 from stream_anon.formats.avro.encoding import AvroEncoder
-from stream_anon.formats.codecs import described
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.protobuf.encoding import ProtobufEncoder
+from stream_anon.formats.registered_formats import described
 from stream_anon.microdata.attributes import Identifier, Insensitive, QuasiIdentifier, ScalarType
 from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stream_anon.audit.formats.stated_schemas import CONNECT, Stated, said_plainly, schema_of
-from stream_anon.formats.codecs import described
+from stream_anon.formats.registered_formats import described
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.policy_document import PolicyDocument

@@ -20,7 +20,7 @@ from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.microdata.policy import EVERY_RECORD
 from stream_anon.operations import studied_records
-from stream_anon.operations.leakage.study import LeakageRequest, study_leakage
+from stream_anon.operations.leakage.leakage_study import LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import Released, read_table
 from stream_anon.settings.policy_file import load_policy

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import InputError
 from stream_anon.files.anonymizing import SOURCE, CertifiedRelease
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob
 from stream_anon.files.neighbours import large_table, table_on_disk
 from stream_anon.files.neighbours.large_table import LargeTable, rows_that_fit
-from stream_anon.files.report import FileReport
 from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.judging.one_table import whole
 from stream_anon.microdata.batch import CodedBatch

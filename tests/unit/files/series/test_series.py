@@ -15,7 +15,7 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.cli.main import app
 from stream_anon.errors import InputError, Refused, SettingsError
 from stream_anon.files.series.folder import PENDING, STATE, SeriesFolder
-from stream_anon.files.series.job import SeriesJob
+from stream_anon.files.series.series_job import SeriesJob
 from stream_anon.files.series.state import SeriesState, SeriesTerms, pseudonyms
 from stream_anon.formats.tables.new_files import NewFile
 from stream_anon.microdata.keys import keyed_by, text_keys
@@ -475,7 +475,7 @@ def test_what_a_series_needs_is_on_the_disk_before_the_next_step(
         steps.append(path.name.strip(".").split(".")[0])
 
     publish = NewFile.publish
-    for module in ("formats.tables.new_files", "files.series.folder", "files.series.job", "files.key_files"):
+    for module in ("formats.tables.new_files", "files.series.folder", "files.series.series_job", "files.key_files"):
         monkeypatch.setattr(f"stream_anon.{module}.keep", kept)
     monkeypatch.setattr(NewFile, "publish", lambda file: (steps.append("publish"), publish(file)))
     series.release([person(i) for i in range(40)])

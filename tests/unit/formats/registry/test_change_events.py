@@ -12,8 +12,9 @@ import pytest
 
 from stream_anon.adapters.registry.access import RegistryAccess
 from stream_anon.errors import SettingsError
-from stream_anon.formats.codecs import RecordFormats, described, topic_codec
+from stream_anon.formats.codecs import RecordFormats, topic_codec
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Updates, Wrapping
+from stream_anon.formats.registered_formats import described
 from stream_anon.microdata.batch import Reason
 from stream_anon.ports.schema_news import SchemaChange
 from stream_anon.settings.policy_file import load_policy

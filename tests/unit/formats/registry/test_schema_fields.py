@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_anon.formats.codecs import described
+from stream_anon.formats.registered_formats import described
 from stream_anon.formats.registry.schema_fields import avro_fields, json_fields, protobuf_fields
 
 MANY = 30  # types that all name each other; ways through them: MANY to the power of their depth

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from stream_anon.cli.run.anonymize import _too_many
 from stream_anon.errors import InputError
+from stream_anon.files.file_report import FileReport
 from stream_anon.files.job import FileJob
-from stream_anon.files.report import FileReport
 from stream_anon.files.two_tables import beside
 from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.tables.format_names import Format, format_of, released_format

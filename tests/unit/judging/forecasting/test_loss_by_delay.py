@@ -32,6 +32,11 @@ def test_the_target_of_the_policy_is_told_and_that_it_takes_longer_than_the_dela
     assert again.target == 0.2, "what is asked for here goes first"
 
 
+def test_long_delays_are_told_without_an_exponent() -> None:
+    found = loss_by_delay(SEEN, 2, WindowLimits(100_000, 30.0, target_loss=0.1))
+    assert str(found).endswith("0.10 takes 13,000 s")
+
+
 def test_what_lies_far_beyond_the_windows_that_were_seen_is_called_a_guess() -> None:
     assert "a guess: the sample fills windows of 1,000" in str(
         loss_by_delay(SEEN[:1], 2_000, WindowLimits(100_000, 10.0))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_anon.demo.natural import natural_record
+from stream_anon.demo.pairing import natural_record
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.attributes import (
     Identifier,

@@ -12,7 +12,7 @@ from stream_anon.cli.decide.leakage import Presentation, leakage
 from stream_anon.measures.boxes import boxes_of
 from stream_anon.measures.leakage import Population
 from stream_anon.operations.leakage.leakage_page import leakage_page
-from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
+from stream_anon.operations.leakage.leakage_study import LeakageReport, LeakageRequest, study_leakage
 from stream_anon.operations.leakage.suggestion import Suggestion, suggest_levels
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import OriginalTable, Released

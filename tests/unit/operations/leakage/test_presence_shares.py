@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stream_anon.operations.leakage.leakage_page import leakage_page
-from stream_anon.operations.leakage.study import LeakageReport, LeakageRequest, study_leakage
+from stream_anon.operations.leakage.leakage_study import LeakageReport, LeakageRequest, study_leakage
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import read_released, read_table
 from stream_anon.settings.policy_file import load_policy
@@ -51,7 +52,7 @@ def test_shares_are_of_people_before_a_release(tmp_path: Path) -> None:
     """2 of 4, 1 of 4, and 1 of none, which counts as certain."""
     found = _report(tmp_path, released=False).presence
     assert found is not None
-    assert found.document() == {
+    assert asdict(found) == {
         "most": 0.3,
         "people": 12,
         "before": {"classes": 3, "largest": 1.0, "mean": pytest.approx((0.5 + 0.25 + 1) / 3), "above": 2},

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stream_anon.formats.tables.undeclared_samples import SampledField, Value
-from stream_anon.operations.propose.propose import propose
+from stream_anon.operations.propose.proposing import propose
 from stream_anon.operations.propose.support import read
 from tests.support.proposals import Record, write_json
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_anon.errors import InputError
-from stream_anon.operations.propose.propose import propose
+from stream_anon.operations.propose.proposing import propose
 
 _FAMILIES = [f"{first}{last}" for first in ("Berg", "Holm", "Lund") for last in ("er", "mann", "by", "ow")]
 _RECORDS = {

@@ -12,7 +12,7 @@ import pytest
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.operations.propose.propose import propose
+from stream_anon.operations.propose.proposing import propose
 from stream_anon.operations.propose.roles import FieldKind, kind_of
 from stream_anon.settings.policy_file import load_policy
 from tests.support.commands import run

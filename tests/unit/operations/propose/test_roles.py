@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from stream_anon.microdata.policy import EVERY_RECORD
-from stream_anon.operations.propose.propose import propose
+from stream_anon.operations.propose.proposing import propose
 from stream_anon.operations.propose.roles import FieldKind, is_id, kind_of, person_score
 from tests.support.identifiers import OF_PEOPLE
 from tests.support.proposals import Record, proposed, write_json

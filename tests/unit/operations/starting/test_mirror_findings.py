@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stream_anon.adapters.kafka.client.connection import Connection
-from stream_anon.adapters.kafka.ledger.tail import entry_of, key_of, value_of
+from stream_anon.adapters.kafka.ledger.entry_format import entry_of, key_of, value_of
 from stream_anon.adapters.kafka.reading.topic_reader import TopicReading
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.conditions import Condition

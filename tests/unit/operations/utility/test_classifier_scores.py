@@ -23,7 +23,7 @@ from stream_anon.operations.utility.classifier_scores import (
     study_learning,
 )
 from stream_anon.operations.utility.classifiers import CLASSIFIERS, SEARCH, Effort
-from stream_anon.operations.utility.risk import RiskRequest, study_risks
+from stream_anon.operations.utility.release_risks import RiskRequest, study_risks
 from stream_anon.operations.utility.utility_report import UtilityReport
 from stream_anon.settings.policy_file import load_policy
 from tests.support.policies import people, write_json_lines, write_policy

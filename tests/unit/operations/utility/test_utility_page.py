@@ -8,10 +8,10 @@ from dataclasses import replace
 from stream_anon.measures.risk import Risk
 from stream_anon.measures.uniqueness import Uniqueness
 from stream_anon.operations.utility.classifier_scores import ClassifierReport, LearningReport, Score
-from stream_anon.operations.utility.risk import RiskFound, RiskReport
-from stream_anon.operations.utility.study import AttributeKept, LabelKept, PairKept, Utility
+from stream_anon.operations.utility.release_risks import RiskFound, RiskReport
 from stream_anon.operations.utility.utility_page import utility_page
 from stream_anon.operations.utility.utility_report import SHOWN_PAIRS, UtilityReport
+from stream_anon.operations.utility.utility_study import AttributeKept, LabelKept, PairKept, Utility
 from tests.support.pages import hostile, markup_of, rows_of, tags_of
 
 NAME = "<b>age</b>"

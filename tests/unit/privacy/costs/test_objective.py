@@ -124,7 +124,7 @@ def test_discernibility_gives_classes_no_larger_than_needed(n: int) -> None:
     arguments = (points, np.arange(n), np.full(n, n, np.int64))
     found = {}
     for loss in (Loss.NCP, Loss.DISCERNIBILITY):
-        ends = cut_line(*arguments, objective(ATTRIBUTES[:1], loss), k, 2 * k - 1, np.empty(n + 1))
+        ends = cut_line(*arguments, objective(ATTRIBUTES[:1], loss), k, 2 * k - 1, np.empty(n + 1), None)
         found[loss] = _classes([b - a for a, b in pairwise([0, *ends.tolist()])])
     assert found[Loss.NCP] > found[Loss.DISCERNIBILITY]  # equal rows stay together
     # A record pays its class's size and less than 1 of NCP: so much more the squares may be at most.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stream_anon.files.series.state import SeriesState, SeriesTerms
 from stream_anon.recoding.invariance.buckets import Signature
-from stream_anon.recoding.invariance.grouping import grouped
+from stream_anon.recoding.invariance.invariant_groups import grouped
 
 SIZES = np.array([10], np.int64)
 Group = tuple[frozenset[str], frozenset[tuple[int, int]]]

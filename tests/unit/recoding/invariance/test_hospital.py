@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_anon.recoding.invariance.buckets import Signature, bucketed
-from stream_anon.recoding.invariance.grouping import grouped
+from stream_anon.recoding.invariance.invariant_groups import grouped
 
 DYSPEPSIA, BRONCHITIS, FLU, GASTRITIS = range(4)
 # The groups of the first release (table 1b), by the diseases of their people.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stream_anon.privacy.series.recounting import SeriesRows, broken_classes, people_of_classes
 from stream_anon.recoding.invariance.buckets import Signature, bucketed
-from stream_anon.recoding.invariance.grouping import Grouping, grouped
+from stream_anon.recoding.invariance.invariant_groups import Grouping, grouped
 
 PEOPLE, VALUES = 24, 7
 SIZES = np.array([50, 5], np.int64)

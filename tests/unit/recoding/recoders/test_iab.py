@@ -18,8 +18,7 @@ from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.recoding.lattice.rows import Rows
 from stream_anon.recoding.recoders import recoder
-from stream_anon.recoding.recoders.best_first import best_first
-from stream_anon.recoding.recoders.iab import Iab
+from stream_anon.recoding.recoders.iab import Iab, best_first
 from stream_anon.recoding.recoders.recoder import RecodingGoal
 from tests.support.effort import examples
 from tests.support.lattices import Table, hierarchies, tables

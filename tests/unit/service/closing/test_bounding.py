@@ -161,7 +161,7 @@ async def test_memory_closes_no_window_of_too_few_people(
 
 async def test_times_are_kept_of_no_more_records_than_are_worth_it() -> None:
     async with Driver(window=AUTO) as driver:
-        assert driver.worker._reader._times._most == input_reader.MOST_TIMES
+        assert driver.worker._reader._readings._most == input_reader.MOST_TIMES
 
 
 async def test_a_window_of_a_chosen_size_is_tried_again_as_it_is() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.client.connection import Connection
+from stream_anon.adapters.kafka.writing.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.writing.shadow_producer import ShadowProducer
 from stream_anon.audit.audit import Audit
 from stream_anon.audit.verdict import Verdict

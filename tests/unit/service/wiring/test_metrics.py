@@ -37,7 +37,7 @@ PUBLISHED = replace(
     classes=made_up_classes([20, 20, 40], (("*",), ("*",))),
     achieved_k=12,
     arrivals=((1029.0, 50), (1028.0, 40)),
-    broker_times=np.array([1_699_999_997.0, 1_699_999_996.0]),
+    readings=e.Readings(np.array([1_699_999_997.0, 1_699_999_996.0])),
     wall=1_700_000_000.0,
     durations=e.Durations(0.01, 0.005, 0.03, 0.02, gate=0.001),
     missing={"age": 3, "undeclared": 9},
@@ -391,7 +391,7 @@ def test_a_record_is_late_beyond_the_delay_budget(
             at=0.0,
             arrivals=tuple(zip((-wait for wait in waits), (100, 20, 3), strict=True)),
             wall=0.0,
-            broker_times=-np.array(since_broker),
+            readings=e.Readings(-np.array(since_broker)),
         )
     )
 

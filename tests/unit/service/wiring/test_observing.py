@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -144,7 +143,6 @@ def test_missing_values_are_shown_by_attribute(observed: Observed) -> None:
 
 
 def test_a_window_of_dead_letters_only_is_told(observed: Observed) -> None:
-    empty = np.empty(0)
     event = replace(
         PUBLISHED,
         released=0,
@@ -153,7 +151,7 @@ def test_a_window_of_dead_letters_only_is_told(observed: Observed) -> None:
         achieved_k=None,
         gcp=None,
         arrivals=(),
-        broker_times=empty,
+        readings=e.Readings(),
     )
     observed.tell(event)
 
@@ -267,7 +265,7 @@ def test_records_dated_ahead_of_our_clock_are_told_until_a_window_has_none(obser
     assert observed.value("input_ahead_seconds") == 6.0
     observed.tell(PUBLISHED)
     assert observed.value("input_ahead_seconds") == 0.0
-    observed.tell(replace(PUBLISHED, broker_times=np.empty(0)))
+    observed.tell(replace(PUBLISHED, readings=e.Readings()))
     assert observed.value("input_ahead_seconds") == 0.0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stream_anon.adapters.kafka.bulk import record_kernels as kernels
-from stream_anon.adapters.kafka.bulk.large_batches import Head, LargeBatch
+from stream_anon.adapters.kafka.bulk.batch_head import AFTER_LENGTH, HEAD, BatchHead
+from stream_anon.adapters.kafka.bulk.large_batches import LargeBatch
 from stream_anon.adapters.kafka.bulk.record_columns import RecordColumns
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Budget
@@ -30,7 +30,7 @@ class Pieces:
         return given
 
 
-def by_reference(data: bytes, head: Head) -> tuple[list[Record], bool]:
+def by_reference(data: bytes, head: BatchHead) -> tuple[list[Record], bool]:
     found = list[Record]()
     try:
         for record in Reference(data).records(head):
@@ -40,7 +40,7 @@ def by_reference(data: bytes, head: Head) -> tuple[list[Record], bool]:
     return found, True
 
 
-def by_stream(data: bytes, head: Head, piece: int, most: int) -> tuple[list[Record], bool]:
+def by_stream(data: bytes, head: BatchHead, piece: int, most: int) -> tuple[list[Record], bool]:
     budget, found = Budget(1_000), list[Record]()
     batch = LargeBatch(head, Pieces(data, piece), 0, budget.most_value)
     try:
@@ -53,13 +53,11 @@ def by_stream(data: bytes, head: Head, piece: int, most: int) -> tuple[list[Reco
     return found, True
 
 
-def by_kernel(data: bytes, head: Head) -> tuple[list[Record], bool]:
-    whole = kernels.HEAD_FIELDS.pack(
-        head.base_offset, kernels.HEAD - 12 + len(data), -1, 2, 0, 0, head.last_offset, head.base_time, 0,
-        -1, -1, -1, head.count,
-    )  # fmt: skip
-    columns = RecordColumns(head.count, len(data), 0)
-    if not columns.read(whole + data + PADDING, 0, kernels.HEAD + len(data), checked=True):
+def by_kernel(data: bytes, head: BatchHead) -> tuple[list[Record], bool]:
+    end = HEAD + len(data)
+    whole = head._replace(length=end - AFTER_LENGTH).packed()
+    columns = RecordColumns(head.records, len(data), 0)
+    if not columns.read(whole + data + PADDING, 0, end, checked=True):
         return [], False
     got = columns.taken()
     return list(zip(got.offsets.tolist(), got.times.tolist(), got.values, strict=True)), True
@@ -108,7 +106,7 @@ def test_kernel_and_stream_read_what_the_specification_says(
     drawn: tuple[bytes, int], last: int, base_time: int, piece: int, most: int
 ) -> None:
     data, count = drawn
-    head = Head(0, last, base_time, None, count)
+    head = BatchHead(last_offset=last, first_time=base_time, records=count)
     wanted, sound = by_reference(data, head)
     assert by_stream(data, head, piece, most) == (wanted, sound)
     assert by_kernel(data, head) == (wanted if sound else [], sound)
@@ -126,7 +124,8 @@ def plain(records: int, headers: int) -> bytes:
 def turns_of(data: bytes, count: int, wanted: int, headers: HeaderRule) -> tuple[list[int], int]:
     """Return the offsets that are read and the turns that it takes, each of a hundred looks at the clock."""
     budget, offsets, turns = Budget(1_000, ticking(SECONDS_AT_ONCE / 100)), list[int](), 0
-    batch = LargeBatch(Head(0, count - 1, 0, None, count), Pieces(data, 256), wanted, 1_000, headers)
+    head = BatchHead(last_offset=count - 1, records=count)
+    batch = LargeBatch(head, Pieces(data, 256), wanted, 1_000, headers)
     while not batch.ended:
         budget.begin_poll()
         offsets += batch.take(10, budget).offsets.tolist()

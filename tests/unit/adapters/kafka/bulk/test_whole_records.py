@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from stream_anon.adapters.kafka.bulk import unpacking_budget as budgets
 from stream_anon.adapters.kafka.bulk import whole_records
+from stream_anon.adapters.kafka.bulk.batch_head import BatchHead
 from stream_anon.adapters.kafka.bulk.batches import Fetched, UnreadableBatch
 from stream_anon.adapters.kafka.bulk.header_reading import read_headers
-from stream_anon.adapters.kafka.bulk.large_batches import Head
 from stream_anon.adapters.kafka.bulk.old_batches import bounded
 from stream_anon.adapters.kafka.bulk.unpacking import UnsoundError
 from stream_anon.adapters.kafka.bulk.unpacking_budget import Budget
@@ -148,7 +148,7 @@ def test_any_bytes_are_headers_or_told(text: bytes) -> None:
 class WholeReference(Reference):
     """The format as its specification says, with keys and headers."""
 
-    def whole(self, head: Head) -> Iterator[tuple[Any, ...]]:
+    def whole(self, head: BatchHead) -> Iterator[tuple[Any, ...]]:
         for offset, time, stop in self.walk(head):
             key, value, count, headers = self.text(stop), self.text(stop), self.number(32, stop), []
             if count < 0:
@@ -173,13 +173,12 @@ def test_whole_records_are_what_the_specification_says(
 ) -> None:
     data, count = drawn
     wanted = list[tuple[Any, ...]]()
-    sound = True
+    head, sound = BatchHead(base_offset=5, last_offset=last, first_time=base_time, records=count), True
     try:
-        for record in WholeReference(data).whole(Head(5, last, base_time, None, count)):
+        for record in WholeReference(data).whole(head):
             wanted.append(record)
     except UnsoundError:
         sound = False
-    head = (5, 0, 0, 2, 0, 0, last, base_time, 0, 0, 0, 0, count)
     batch, budget, found = WholeBatch(PLACE, head, Pieces(data, piece), 0), Budget(0), list[ConsumerRecord]()
     told = False
     try:

@@ -15,8 +15,9 @@ from aiokafka.errors import KafkaTimeoutError, TopicAuthorizationFailedError
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger import ledger as ledger_module
 from stream_anon.adapters.kafka.ledger import tail
+from stream_anon.adapters.kafka.ledger.entry_format import entry_of, value_of
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
-from stream_anon.adapters.kafka.ledger.tail import Tail, entry_of, value_of
+from stream_anon.adapters.kafka.ledger.tail import Tail
 from stream_anon.errors import BrokerError, Cause, LedgerMissing, Overtaken, TopicError, UnreadableRecords
 from stream_anon.ports import LedgerEntry, Place, TopicIds
 from tests.support.skipping_loop import SkippingLoop

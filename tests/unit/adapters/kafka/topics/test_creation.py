@@ -34,11 +34,13 @@ async def test_a_ledger_that_somebody_else_makes_meanwhile_must_be_compacted_too
 
     monkeypatch.setattr(creation, "describe", describe)
     admin: Any = SimpleNamespace(create_topics=create_topics)
+    own = creation.OwnTopic("out.ledger", {"cleanup.policy": "compact"}, creation.expires)
+    made = creation.create_own(admin, own, "out", (), Tools("a:9092"))
     if policy == "compact":
-        assert not await creation._create_ledger(admin, TOPICS, Tools("a:9092")), "it was made by another"
+        assert not await made, "it was made by another"
         return
     with pytest.raises(TopicError, match=r"must be compact.*kafka-configs\.sh"):
-        await creation._create_ledger(admin, TOPICS, Tools("a:9092"))
+        await made
 
 
 DAY = 86_400_000

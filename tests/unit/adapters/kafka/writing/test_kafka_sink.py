@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from stream_anon.adapters.kafka.bulk.packed_batch import least_batch_bytes
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
+from stream_anon.adapters.kafka.writing.packed_batch import least_batch_bytes
 from stream_anon.errors import BrokerError, Recreated, TopicError
 from stream_anon.ports import Membership, Parcel, Publication, Steps
 from stream_anon.ports.publication import ANY_BATCH, header_of

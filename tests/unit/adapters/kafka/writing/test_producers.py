@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from stream_anon.adapters.kafka.bulk.packed_batch import PackedBatch
+from stream_anon.adapters.kafka.writing.packed_batch import PackedBatch
 from stream_anon.adapters.kafka.writing.producers import BATCH_BYTES, Shipment, smaller
 from stream_anon.microdata.keys import PADDING
 from stream_anon.microdata.texts import Texts

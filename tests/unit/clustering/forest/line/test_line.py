@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.cost_tables import reordered, tables_first
-from stream_anon.clustering.forest.line.cut import cut_line, last_boxes
+from stream_anon.clustering.forest.line.cut import cut, last_boxes
 from stream_anon.clustering.forest.line.points import points_of
 from stream_anon.clustering.forest.ordering.digits import Digits
 from stream_anon.clustering.forest.ordering.order import hilbert_keys, key_table, line_order
@@ -91,7 +91,7 @@ def test_a_cut_of_the_line_has_the_least_loss(table: Table, k: int) -> None:
         points, starts = points_of(np.ascontiguousarray(own_codes), order)
         point_of = np.repeat(np.arange(len(points)), np.diff(starts))
         best = np.empty(n + 1)
-        cut_line(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
+        cut(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
         assert best == pytest.approx(np.array(losses))
 
 
@@ -104,7 +104,7 @@ def test_a_cut_for_a_large_k_is_legal_and_no_dearer_than_equal_parts(n: int) -> 
     points, starts = points_of(np.ascontiguousarray(codes), np.arange(n))
     point_of = np.repeat(np.arange(len(points)), np.diff(starts))
     best = np.empty(n + 1)
-    ends = cut_line(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
+    ends = cut(points, point_of, np.full(n, n), model, k, 2 * k - 1, best)
     sizes = np.diff(np.concatenate([[0], ends]))
     assert ends[-1] == n
     assert ((sizes >= k) & (sizes < 2 * k)).all()

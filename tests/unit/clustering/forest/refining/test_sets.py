@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from stream_anon.clustering.forest.line.cut import cut_line
-from stream_anon.clustering.forest.line.cut_sets import cut, cut_line_of_sets
-from stream_anon.clustering.forest.refining.refine_sets import refine_sets, resplit_sets
+from stream_anon.clustering.forest.growing_classes import values_of
+from stream_anon.clustering.forest.line.cut import cut, cut_line
+from stream_anon.clustering.forest.refining.refine import refine_sets
+from stream_anon.clustering.forest.refining.resplit import resplit_sets
 from stream_anon.clustering.forest.refining.swap import swap_pass, swap_sets
 from stream_anon.clustering.rules import Rules, rules_of
 from stream_anon.microdata.attributes import PublishedForm, QuasiIdentifier
@@ -64,7 +65,7 @@ def test_the_line_of_sets_is_cut_with_the_least_loss(table: Table) -> None:
     points = np.ascontiguousarray(table.rows.codes.T)
     best = np.empty(n + 1)
     alone = np.full(n, n, np.int64)
-    ends = cut_line_of_sets(points, np.arange(n), alone, table.model, k, 2 * k - 1, best)
+    ends = cut(points, np.arange(n), alone, table.model, k, 2 * k - 1, best)
     assert np.isclose(best[n], _best_cut(table, range(n), k))
     if np.isfinite(best[n]):
         classes = [list(range(a, b)) for a, b in pairwise([0, *ends.tolist()])]
@@ -72,8 +73,8 @@ def test_the_line_of_sets_is_cut_with_the_least_loss(table: Table) -> None:
         assert all(k <= len(members) < 2 * k for members in classes)
 
 
-def test_nodes_are_cut_alike_by_the_kernels_for_nodes_and_for_sets() -> None:
-    """Without sets both kernels are one recurrence, people who return included."""
+def test_nodes_are_cut_alike_with_values_and_without() -> None:
+    """People who return included; values that no attribute publishes count for nothing."""
     draws = np.random.default_rng(3)
     attributes = (
         QuasiIdentifier("a", DOMAINS[3]),
@@ -84,9 +85,10 @@ def test_nodes_are_cut_alike_by_the_kernels_for_nodes_and_for_sets() -> None:
     following = np.where(draws.random(60) < 0.2, np.arange(60) + 1, 60).astype(np.int64)
     arguments = (points, np.arange(60), following, model, 3, 90)
     one, two = np.empty(61), np.empty(61)
-    assert cut_line(*arguments, one).tolist() == cut_line_of_sets(*arguments, two).tolist()
-    assert np.allclose(one, two)
-    assert cut(*arguments, one).tolist() == cut_line(*arguments, two).tolist()
+    values = values_of(model._replace(share=model.weight), 1)
+    assert cut_line(*arguments, one, None).tolist() == cut_line(*arguments, two, values).tolist()
+    assert np.array_equal(one, two)
+    assert cut(*arguments, one).tolist() == cut_line(*arguments, two, None).tolist()
 
 
 def _two_classes(table: Table) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None:
@@ -161,9 +163,7 @@ def test_a_resplit_of_sets_is_the_cheapest(table: Table) -> None:
             one = min(cuts, key=lambda parts: sum(_loss(table, part) for part in parts), default=None)
             if one is not None and all(is_legal(table.rows, part, table.criteria) for part in one):
                 options.append(sum(_loss(table, part) for part in one))
-    widest = max(a.size for a in table.attributes)
-    stamps = np.zeros((len(table.attributes), widest), np.int64)
-    resplit_sets(codes, rows, ends, table.model, rules_of(table.rows, table.criteria), stamps)
+    resplit_sets(codes, rows, ends, table.model, rules_of(table.rows, table.criteria))
     assert _after(table, rows, ends) <= before + 1e-6
     if rules_of(table.rows, table.criteria).each_once:
         assert np.isclose(_after(table, rows, ends), min(options), atol=1e-5)
@@ -207,7 +207,7 @@ def test_many_classes_of_sets_get_cheaper_and_keep_their_rows() -> None:
     table, order, ends = _many_classes()
     rows, n = table.rows, len(table.rows)
     before = sum(_loss(table, part.tolist()) for part in np.split(order, ends[:-1]))
-    refine_sets(np.ascontiguousarray(rows.codes.T), order, ends, table.model, rules_of(rows, table.criteria), 2)
+    refine_sets(np.ascontiguousarray(rows.codes.T), (order, ends), table.model, rules_of(rows, table.criteria), 2)
     parts = [part.tolist() for part in np.split(order, ends[:-1])]
     assert sorted(order.tolist()) == list(range(n))
     assert min(map(len, parts)) >= 4

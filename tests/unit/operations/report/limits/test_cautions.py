@@ -19,8 +19,8 @@ from stream_anon.microdata.bounds import ReturnBound
 from stream_anon.microdata.output.statement import Statement
 from stream_anon.operations.audit.auditing import Wanted
 from stream_anon.operations.report.figures.release_spread import ReleasesFound, ReleasesInPeriod
-from stream_anon.operations.report.findings import Findings
 from stream_anon.operations.report.report_document import document_of
+from stream_anon.operations.report.report_findings import Findings
 from stream_anon.operations.report.report_page import assessment, report_page, statement
 from stream_anon.operations.report.reporting import ReportSubject, report
 from tests.support.audited_files import SETTINGS, Files, visits
