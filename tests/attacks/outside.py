@@ -66,9 +66,3 @@ class Watcher:
             for listener in self._listeners:
                 listener(event)
         return json.dumps(self._board.status()), exposition(self._registry).decode()
-
-    def metric(self, name: str) -> float:
-        """Return the value of a metric without labels, or of the first one of its labels."""
-        text = self.look()[1]
-        (line,) = [line for line in text.splitlines() if line.startswith((f"{name} ", f"{name}{{"))][:1]
-        return float(line.rsplit(" ", 1)[1])

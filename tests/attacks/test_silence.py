@@ -10,7 +10,6 @@ import asyncio
 import gc
 import json
 import logging
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +20,6 @@ import yaml
 
 from stream_anon.adapters.kafka.writing.kafka_sink import KafkaSink
 from stream_anon.audit.audit import Audit
-from stream_anon.cli.main import main
 from stream_anon.cli.run.run import run
 from stream_anon.engine.closing import Closer
 from stream_anon.formats.json.json_codec import JsonCodec
@@ -35,6 +33,7 @@ from stream_anon.service.wiring.building import assemble
 from stream_anon.service.worker import Worker
 from stream_anon.settings.model import Settings
 from tests.attacks.outside import Watcher
+from tests.support.commands import run as run_command
 from tests.support.driver import Driver
 from tests.support.memory import INPUT, OUTPUTS, MemoryBroker, MemoryLedger, MemorySink, MemorySource
 from tests.support.policies import write_policy
@@ -288,13 +287,8 @@ def test_a_command_that_breaks_tells_nothing_of_what_records_hold(
     policy, records = write_policy(tmp_path), tmp_path / "in.jsonl"
     records.write_bytes(b"\n".join(ACCEPTED))
     monkeypatch.setattr(JsonCodec, "decode", _break)
-    monkeypatch.setattr(
-        sys, "argv", ["stream-anon", "anonymize", "-c", str(policy), str(records), str(tmp_path / "out.jsonl")]
-    )
-    with pytest.raises(SystemExit) as left:
-        main()
+    assert run_command("anonymize", "-c", policy, records, tmp_path / "out.jsonl") == 1
     out, log = capfd.readouterr()
     assert not _told(out + log)
     assert "UnicodeDecodeError in stream_anon/" in log
     assert "Traceback" not in log
-    assert left.value.code == 1

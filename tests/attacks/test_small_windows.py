@@ -11,8 +11,6 @@ from tests.attacks.conftest import Measured
 from tests.support.driver import CITIES, Driver
 from tests.unit.service.closing.test_size_learning import make_people, studied
 
-WINDOW = {"max_records": 20_000, "max_delay": 10, "target_loss": 0.1}
-
 
 async def test_records_that_are_alike_make_windows_smaller_and_never_below_ten_times_k(measured: Measured) -> None:
     smallest = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.admin import RecordsToDelete
 from aiokafka.structs import TopicPartition
 
 from stream_anon.adapters.clock import SystemClock
@@ -19,6 +19,7 @@ from stream_anon.ports import Source
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.memory import MemoryBroker, MemorySource
+from tests.support.plain_kafka import admin_of
 from tests.support.sockets import until_closed
 
 PARTITIONS = 2
@@ -123,12 +124,8 @@ class _OnKafka:
         await self._producer.flush()
 
     async def delete(self, partition: int, first: int) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self._broker.address)
-        await admin.start()
-        try:
+        async with admin_of(self._broker.address) as admin:
             await admin.delete_records({TopicPartition(self._topic, partition): RecordsToDelete(first)})
-        finally:
-            await admin.close()
 
     async def reassign(self) -> None:
         """Let another member come and go again."""

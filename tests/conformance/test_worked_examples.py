@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from stream_anon.settings.sections.engine_settings import EngineSettings
+from tests.support.audited_files import Files
 from tests.support.recodings import TWELVE
-from tests.unit.operations.audit.test_auditing import Files
 
 Rows = list[tuple[Any, ...]]
 

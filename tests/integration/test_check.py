@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.admin import CreateAclsRequest
 
@@ -28,6 +26,7 @@ from stream_anon.operations.check.checking import CheckReport, examine_deploymen
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.data import ROOT
+from tests.support.plain_kafka import admin_of, create_topics, fill
 
 PERSONAL = "Zyxwvut"
 TOPIC, GROUP, LITERAL, ALLOW, DESCRIBE, DESCRIBE_CONFIGS = 2, 3, 3, 3, 8, 10
@@ -62,25 +61,6 @@ def _events(count: int, first: int = 0) -> list[bytes]:
     ]
 
 
-async def _fill(address: str, topic: str, values: list[bytes | None], partitions: int) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=address)
-    await producer.start()
-    try:
-        sent = [await producer.send(topic, v, key=b"k", partition=i % partitions) for i, v in enumerate(values)]
-        await asyncio.gather(*sent)
-    finally:
-        await producer.stop()
-
-
-async def _create(address: str, names: list[str], partitions: int = 2) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=address)
-    await admin.start()
-    try:
-        await admin.create_topics([NewTopic(name, partitions, 1) for name in names])
-    finally:
-        await admin.close()
-
-
 def _topics(prefix: str) -> list[str]:
     return [f"{prefix}.in", f"{prefix}.out", f"{prefix}.out.certificates", f"{prefix}.out.dead-letters"]
 
@@ -99,8 +79,8 @@ def tansu() -> Iterator[EmbeddedBroker]:
 async def test_a_sample_of_the_demos_broker_is_read_to_its_end(
     tansu: EmbeddedBroker, unique: str, tmp_path: Path
 ) -> None:
-    await _create(tansu.address, _topics(unique))
-    await _fill(tansu.address, f"{unique}.in", [*_events(250), b"{"], 2)
+    await create_topics(tansu.address, _topics(unique))
+    await fill(tansu.address, f"{unique}.in", [*_events(250), b"{"], key=b"k")
     report = await examine_deployment(_settings(tmp_path, tansu.address, unique, more="delivery: at-least-once"))
     assert report.study is not None
     assert (report.study.records, report.study.fit, report.study.individuals) == (251, 250, 250)
@@ -112,9 +92,9 @@ async def test_a_sample_of_the_demos_broker_is_read_to_its_end(
 
 @pytest.mark.tansu
 async def test_a_sample_is_made_of_the_newest_records_of_each_partition(tansu: EmbeddedBroker, unique: str) -> None:
-    await _create(tansu.address, [f"{unique}.in"])
+    await create_topics(tansu.address, [f"{unique}.in"])
     for first in range(0, 400, 40):
-        await _fill(tansu.address, f"{unique}.in", [*_events(40, first)], 2)
+        await fill(tansu.address, f"{unique}.in", [*_events(40, first)], key=b"k")
     connection = Connection(tansu.address, unique)
     newest = await read_topic(connection, f"{unique}.in", newest=60)
     assert {number: [r.offset for r in part] for number, part in newest.records.items()} == {
@@ -132,26 +112,22 @@ async def test_a_sample_is_made_of_the_newest_records_of_each_partition(tansu: E
 
 @pytest.mark.kafka
 async def test_a_check_joins_no_group_and_creates_no_topic(kafka: ApacheKafka, unique: str, tmp_path: Path) -> None:
-    await _create(kafka.address, _topics(unique))
-    await _fill(kafka.address, f"{unique}.in", [*_events(300), b"[]", None], 2)
+    await create_topics(kafka.address, _topics(unique))
+    await fill(kafka.address, f"{unique}.in", [*_events(300), b"[]", None], key=b"k")
     report = await examine_deployment(_settings(tmp_path, kafka.address, unique))
     assert report.study is not None
     assert (report.study.records, report.study.fit) == (302, 300)
     assert not report.forbids
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.address)
-    await admin.start()
-    try:
+    async with admin_of(kafka.address) as admin:
         assert f"{unique}-group" not in [group for group, _ in await admin.list_consumer_groups()]
         assert f"{unique}.out.ledger" not in await admin.list_topics()
-    finally:
-        await admin.close()
 
 
 @pytest.mark.kafka
 async def test_topics_that_are_missing_or_poorly_replicated_forbid_a_run(
     kafka: ApacheKafka, unique: str, tmp_path: Path
 ) -> None:
-    await _create(kafka.address, _topics(unique)[1:3])
+    await create_topics(kafka.address, _topics(unique)[1:3])
     report = await examine_deployment(_settings(tmp_path, kafka.address, unique, development=False))
     assert _forbidden(report) >= {*_topics(unique)}
     assert report.study is None
@@ -165,11 +141,11 @@ async def test_topics_that_are_missing_or_poorly_replicated_forbid_a_run(
 def test_rare_values_forbid_a_run_until_they_are_accepted(
     kafka: ApacheKafka, unique: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asyncio.run(_create(kafka.address, _topics(unique)))
+    asyncio.run(create_topics(kafka.address, _topics(unique)))
     rare: list[bytes | None] = [
         json.dumps({"person": f"{PERSONAL}{i}", "age": 1, "visits": i}).encode() for i in range(30)
     ]
-    asyncio.run(_fill(kafka.address, f"{unique}.in", rare, 2))
+    asyncio.run(fill(kafka.address, f"{unique}.in", rare, key=b"k"))
     path = _settings(tmp_path, kafka.address, unique)
     assert check(path) == 1
     said = capsys.readouterr().out
@@ -182,7 +158,7 @@ def test_rare_values_forbid_a_run_until_they_are_accepted(
 
 @pytest.mark.kafka
 async def test_a_broker_without_rules_refuses_nothing(kafka: ApacheKafka, unique: str) -> None:
-    await _create(kafka.address, _topics(unique))
+    await create_topics(kafka.address, _topics(unique))
     source, *others = _topics(unique)
     topics = Topics(InputTopics((source,)), *others, f"{unique}.ledger")
     wanted = least_privileges(unique, topics, (source,))
@@ -202,8 +178,8 @@ def test_what_the_brokers_forbid_forbids_a_run(
     }
     output, group = f"{unique}.out", f"{unique}-group"
     with ApacheKafka(tmp_path / "broker", properties) as strict:
-        asyncio.run(_create(strict.address, _topics(unique)))
-        asyncio.run(_fill(strict.address, f"{unique}.in", [*_events(50)], 2))
+        asyncio.run(create_topics(strict.address, _topics(unique)))
+        asyncio.run(fill(strict.address, f"{unique}.in", [*_events(50)], key=b"k"))
         # What has a rule allows nothing else.
         asyncio.run(_allow(strict.address, TOPIC, output, DESCRIBE, DESCRIBE_CONFIGS))
         asyncio.run(_allow(strict.address, GROUP, group, DESCRIBE))

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_anon.errors import InputError
 from stream_anon.operations.leakage.leakage_study import LeakageRequest, study_leakage
@@ -16,34 +14,15 @@ from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import read_table
 from stream_anon.settings.policy_file import load_policy
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.plain_kafka import admin_of, create_topics, fill
 from tests.support.policies import people, write_policy
 
 pytestmark = pytest.mark.kafka
 
 
 async def _topics(address: str) -> set[str]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=address)
-    await admin.start()
-    try:
+    async with admin_of(address) as admin:
         return set(await admin.list_topics())
-    finally:
-        await admin.close()
-
-
-async def _fill(address: str, topic: str, values: list[bytes]) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=address)
-    await admin.start()
-    try:
-        await admin.create_topics([NewTopic(topic, 2, 1)])
-    finally:
-        await admin.close()
-    producer = AIOKafkaProducer(bootstrap_servers=address)
-    await producer.start()
-    try:
-        sent = [await producer.send(topic, value, partition=i % 2) for i, value in enumerate(values)]
-        await asyncio.gather(*sent)
-    finally:
-        await producer.stop()
 
 
 def test_a_sample_of_the_topic_is_ranked_and_a_missing_topic_is_not_created(
@@ -57,7 +36,8 @@ def test_a_sample_of_the_topic_is_ranked_and_a_missing_topic_is_not_created(
         read_table(load_policy(config), SampleSource(None, config))
     assert f"{unique}.in" not in asyncio.run(_topics(kafka.address))
     values = [json.dumps(record).encode() for record in people(200)]
-    asyncio.run(_fill(kafka.address, f"{unique}.in", [*values, b"{"]))
+    asyncio.run(create_topics(kafka.address, [f"{unique}.in"]))
+    asyncio.run(fill(kafka.address, f"{unique}.in", [*values, b"{"]))
     report = study_leakage(read_table(load_policy(config), SampleSource(None, config)), LeakageRequest())
     assert (report.source, report.individuals, report.rejected, report.whole) == (f"{unique}.in", 200, 1, False)
     assert [each.attributes for each in report.sets] == [("age",), ("home.city",), ("age", "home.city")]

@@ -46,7 +46,7 @@ sql, serializers = pytest.importorskip("pyspark.sql"), pytest.importorskip("pysp
 spark_host = pytest.importorskip("stream_anon.hosts.spark")
 dataframes, groups_of, ranges_of, columns_of = (
     importlib.import_module(f"stream_anon.hosts.spark.{name}")
-    for name in ("dataframes", "groups", "ranges", "columns")
+    for name in ("dataframes", "groups", "range_tasks", "columns")
 )
 
 SCHEMA = "person string, age int, home struct<city: string>, visits int, illness string, undeclared string"

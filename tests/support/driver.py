@@ -170,3 +170,12 @@ class Driver:
     def told(self, kind: type[_E]) -> list[_E]:
         """Return the events of a kind."""
         return [event for event in self.events if isinstance(event, kind)]
+
+
+async def after_release(broker: MemoryBroker, count: int = 20, **sections: dict[str, Any]) -> Driver:
+    """Return a worker that has released so many records of partition 0 and has stopped."""
+    async with Driver(broker, **sections) as driver:
+        driver.send(people(count))
+        await driver.settle()
+        await driver.stop()
+    return driver

@@ -53,9 +53,10 @@ from stream_anon.service.wiring.metrics.partitions import STOPS
 from stream_anon.settings.policy_file import load_policy
 from stream_anon.settings.sections.engine_settings import EngineSettings
 from stream_anon.version import SOFTWARE
+from tests.support.audited_files import Files
 from tests.support.classes import made_up_classes
 from tests.support.policies import people, write_document, write_json_lines
-from tests.unit.operations.audit.test_auditing import Files
+from tests.support.told_events import PUBLISHED
 
 CLASSES = 24  # fewer than are drawn, or the page would be long and slow to measure, and no wider
 MANY = 987_654_321_098
@@ -174,7 +175,8 @@ def _window(batch: str) -> e.WindowPublished:
         ["2026-11-24T23:59:59Z" for _ in range(count)],
     )
     reasons = list(Reason)
-    return e.WindowPublished(
+    return replace(
+        PUBLISHED,
         batch=batch,
         ranges=((TOPIC, 0, 5, MANY),),
         records_in=MANY,
@@ -187,12 +189,7 @@ def _window(batch: str) -> e.WindowPublished:
         gcp=0.98765,
         gate_violations=3,
         arrivals=((1000.0, 640),),
-        opened_at=1000.0,
-        closed_at=1029.0,
-        at=1030.0,
-        wall=1_700_000_030.0,
-        durations=e.Durations(0.02, 0.01, 0.04, 0.03),
-        outcome=e.Outcome.COMMITTED,
+        readings=e.Readings(),
         faults={(reason.label, i % 6): MOST_RECORDS for i, reason in enumerate(reasons) if not reason.is_ignored},
         ignored={reason.label: MOST_RECORDS for reason in reasons if reason.is_ignored},
         lost=((TOPIC, 1, 0, MANY),),

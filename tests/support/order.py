@@ -43,7 +43,7 @@ _FIRST = (
     "tests/deploy/test_api_server.py",
     "tests/deploy/test_chart.py",
     # Without.
-    "tests/unit/clustering/k_forest/test_partitioner.py",
+    "tests/conformance/test_vectors.py",
     "tests/conformance/test_partitioners.py",
     "tests/properties/test_engine_machine.py",
     "tests/simulation/test_workers.py",
@@ -55,7 +55,6 @@ _FIRST = (
     "tests/unit/service/test_worker.py",
     "tests/attacks/test_sybils.py",
     "tests/unit/cli/run/test_anonymize.py",
-    "tests/conformance/test_vectors.py",
     "tests/attacks/test_watching.py",
     "tests/unit/cli/prove/test_audit.py",
     "tests/unit/test_compiled.py",

@@ -72,3 +72,12 @@ def write_records(path: Path, records: list[dict[str, Any]]) -> Path:
         writer.writeheader()
         writer.writerows(records)
     return path
+
+
+def refusals(table: str) -> list[tuple[str, ...]]:
+    """Return for each line of a table what is written, the key that is refused, and words of the message.
+
+    A line is `written -> key: words`.
+    """
+    lines = (line.split(" -> ") for line in table.strip().splitlines())
+    return [(written, *told.split(": ", 1)) for written, told in lines]

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from tests.support.avro_records import UNREADABLE
 
-MOST_LEVELS = 64
 F = FieldDescriptorProto
 
 

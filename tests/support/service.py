@@ -268,9 +268,9 @@ async def produce(
 ) -> None:
     """Send records to partitions of the input, drawn by `seed`; `rate` records a second if given."""
     draws = np.random.default_rng(seed)
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", enable_idempotence=idempotent)
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(
+        bootstrap_servers=stage.kafka.address, acks="all", enable_idempotence=idempotent
+    ) as producer:
         values = list(values)
         piece = max(int(rate / 20), 1) if rate else len(values)
         for begin in range(0, len(values), max(piece, 1)):
@@ -281,8 +281,6 @@ async def produce(
             await asyncio.gather(*futures)
             if rate:
                 await asyncio.sleep(0.05)
-    finally:
-        await producer.stop()
 
 
 @dataclass

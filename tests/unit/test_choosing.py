@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.commands import run
 from tests.support.data import ROOT
-from tests.unit.cli.run.test_anonymize import run
 from tests.unit.test_quickstart import BEFORE, CONSOLE, YAML
 
 PAGE = (ROOT / "docs" / "guides" / "choosing-a-policy.md").read_text()
@@ -32,7 +32,7 @@ def test_the_commands_of_the_page_print_what_it_shows(
     assert len(blocks) == 5
     for block in blocks:
         command, _, shown = block.partition("\n")
-        assert run(monkeypatch, *command.split()[2:]) == 0
+        assert run(*command.split()[2:]) == 0
         said = capsys.readouterr().out
         if shown:
             assert _printed(said) == _printed(shown)
@@ -40,7 +40,7 @@ def test_the_commands_of_the_page_print_what_it_shows(
     assert f"engine: {json.dumps(engine)}".replace('"', "") in PAGE
     assert Path("page.html").read_text().startswith("<!doctype html>")
     # The JSON on the page is the first answer.
-    assert run(monkeypatch, *blocks[0].partition("\n")[0].split()[2:], "--json") == 0
+    assert run(*blocks[0].partition("\n")[0].split()[2:], "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     (shown,) = re.findall(r"```\n(\{\"exact\".*?)```", PAGE, re.DOTALL)
     assert json.loads(shown) | {"milliseconds": 0} == answer | {"milliseconds": 0}

@@ -33,6 +33,7 @@ from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.service.closing.dead_letters import encode_dead_letters
 from stream_anon.settings.json_schema import as_text, settings_schema
 from stream_anon.settings.loading import parse_settings
+from tests.support.audited_files import SETTINGS, Files, visits
 from tests.support.data import ROOT
 from tests.support.releases import frame_of, release_of, released_records, ward_people, ward_policy
 from tests.support.shapes import typed_value
@@ -40,7 +41,6 @@ from tests.support.signing import key_of
 from tests.unit.microdata.output.test_typed import NAMES as NAMES_OF_DOMAINS
 from tests.unit.microdata.output.test_typed import shaped
 from tests.unit.microdata.test_read import DOMAINS, STRANGERS, _attributes, _everything, _neighbours
-from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 FOLDER = ROOT / "schemas"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
@@ -168,7 +168,7 @@ def test_real_certificates_are_accepted(tmp_path: Path) -> None:
     assert _accepts(schema, _certificate(ward_policy()))
     empty = release_of(ward_policy(), [])
     assert all(_accepts(schema, json.loads(p)) for p in certificate_parts(empty, ward_policy(), frame_of(empty)))
-    files = Files(tmp_path, SETTINGS, _visits(300))
+    files = Files(tmp_path, SETTINGS, visits(300))
     assert all(_accepts(schema, json.loads(part)) for part in files.parts)
 
 
@@ -312,7 +312,7 @@ def test_released_records_fit_their_schema(tmp_path: Path) -> None:
     release = release_of(policy, [ward_people(5), ward_people(4, first=5, age=60, illness="stroke")])
     validator = Draft7Validator(released_schema(policy))
     assert all(validator.is_valid(record) for record in released_records(release, policy))
-    files = Files(tmp_path, SETTINGS, _visits(400))
+    files = Files(tmp_path, SETTINGS, visits(400))
     schema = released_schema(files.policy)
     assert all(Draft7Validator(schema).is_valid(json.loads(line)) for line in files.lines)
     assert list(schema["properties"])[:3] == ["patient", "plan", "ward"]

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from aiokafka import AIOKafkaProducer
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.ledger.ledger import KafkaLedger
@@ -20,22 +19,13 @@ from stream_anon.errors import BrokerError, OwnershipLost
 from stream_anon.ports import Membership, Parcel, Polled
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.plain_kafka import fill
 
 pytestmark = pytest.mark.kafka
 
 
 def connect(kafka: ApacheKafka, group: str, **more: float) -> Connection:
     return Connection(kafka.address, group, session_timeout=2.0, **more)
-
-
-async def produce(kafka: ApacheKafka, topic: str, values: list[bytes], partitions: int = 1) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=kafka.address)
-    await producer.start()
-    try:
-        futures = [await producer.send(topic, v, partition=i % partitions) for i, v in enumerate(values)]
-        await asyncio.gather(*futures)
-    finally:
-        await producer.stop()
 
 
 @asynccontextmanager
@@ -67,7 +57,7 @@ async def poll_some(source: KafkaSource, records: int) -> list[Polled]:
 
 async def test_source_gives_nothing_before_a_takeover_and_all_of_it_after(kafka: ApacheKafka, unique: str) -> None:
     await kafka.create_topic(unique, 2)
-    await produce(kafka, unique, [b"%d" % i for i in range(100)], partitions=2)
+    await fill(kafka.address, unique, [b"%d" % i for i in range(100)])
     async with joined(kafka, unique, unique) as source:
         assert source.assigned == {0, 1}
         assert source.membership() is not None

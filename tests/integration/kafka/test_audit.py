@@ -27,12 +27,8 @@ async def _audit(config: Path, *more: str) -> tuple[int | None, str]:
 
 async def _send(stage: Stage, topic: str, value: bytes, *headers: tuple[str, bytes]) -> None:
     now = int(time.time()) * 1000  # a broker deletes what is older than its retention
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address)
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(bootstrap_servers=stage.kafka.address) as producer:
         await producer.send_and_wait(topic, value, headers=list(headers), timestamp_ms=now)
-    finally:
-        await producer.stop()
 
 
 async def test_a_right_topic_passes_and_a_wrong_one_is_accused(stage: Stage) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from stream_anon.adapters.kafka.bulk.batch_head import AFTER_LENGTH, HEAD, MARKERS, BatchHead
+from tests.support.plain_kafka import admin_of
 from tests.support.service import (
     Stage,
     WorkerProcess,
@@ -162,13 +162,9 @@ async def test_after_the_last_day_of_a_release_no_run_starts_and_audits_go_on(
 
 async def _stamped_by_brokers(stage: Stage, topic: str, kind: str) -> None:
     """Say who puts the time on a topic's records: `LogAppendTime` or `CreateTime`."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
-    await admin.start()
-    try:
+    async with admin_of(stage.kafka.address) as admin:
         change = ConfigResource(ConfigResourceType.TOPIC, topic, {"message.timestamp.type": kind})
         await admin.alter_configs([change])
-    finally:
-        await admin.close()
 
 
 def _batches(stage: Stage, topic: str) -> Iterator[tuple[bool, int]]:

@@ -39,14 +39,10 @@ class Writer:
     @asynccontextmanager
     async def producer(self, codec: str | None, **more: Any) -> AsyncIterator[AIOKafkaProducer]:
         """Yield a producer with a compression."""
-        producer = AIOKafkaProducer(
+        async with AIOKafkaProducer(
             bootstrap_servers=self._kafka.address, compression_type=codec, max_batch_size=BATCH_BYTES, **more
-        )
-        await producer.start()
-        try:
+        ) as producer:
             yield producer
-        finally:
-            await producer.stop()
 
     async def write(self, producer: AIOKafkaProducer, place: TopicPartition, count: int, *, counts: bool) -> None:
         """Send one batch; `counts` if readers are to see it."""
@@ -82,15 +78,13 @@ class Writer:
 
 async def read(kafka: ApacheKafka, places: list[TopicPartition], *, bulk: bool) -> dict[TopicPartition, list[Row]]:
     """Return what a reader of committed records gets."""
-    consumer = AIOKafkaConsumer(
+    async with AIOKafkaConsumer(
         bootstrap_servers=kafka.address,
         isolation_level="read_committed",
         enable_auto_commit=False,
         max_partition_fetch_bytes=FETCH_BYTES,
         fetch_max_wait_ms=50,
-    )
-    await consumer.start()
-    try:
+    ) as consumer:
         budget = Budget(2**31)
         if bulk:
             drain_in_batches(consumer, budget)
@@ -106,8 +100,6 @@ async def read(kafka: ApacheKafka, places: list[TopicPartition], *, bulk: bool) 
                     assert isinstance(part, Records) == bulk
                     found[place] += rows(part)
         return found
-    finally:
-        await consumer.stop()
 
 
 def rows(part: Any) -> list[Row]:

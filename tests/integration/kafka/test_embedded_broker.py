@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from stream_anon.adapters.kafka.topics.descriptions import Topics
 from stream_anon.adapters.kafka.topics.requirements import TopicSeverity, examine
 from stream_anon.ports.input_topics import InputTopics
+from tests.support.plain_kafka import admin_of
 from tests.support.service import PARTITIONS, Stage, WorkerProcess, make_records, produce
 from tests.support.tansu import Tansu
 
@@ -23,12 +24,8 @@ pytestmark = pytest.mark.tansu
 
 
 async def create_topics(address: str, topics: dict[str, int]) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=address)
-    await admin.start()
-    try:
+    async with admin_of(address) as admin:
         await admin.create_topics([NewTopic(name, partitions, 1) for name, partitions in topics.items()])
-    finally:
-        await admin.close()
 
 
 async def read(address: str, topic: str, partitions: int, count: int, within: float = 40.0) -> list:

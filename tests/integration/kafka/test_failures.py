@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from stream_anon.adapters.kafka.client.connection import Connection
@@ -21,6 +20,7 @@ from stream_anon.errors import BrokerError
 from stream_anon.ports import Parcel
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
+from tests.support.plain_kafka import admin_of, delete_topic
 from tests.support.service import (
     AT_THE_LATEST,
     Stage,
@@ -118,13 +118,9 @@ async def test_lost_right_is_told_and_the_worker_goes_on_once_it_is_back(
 
 
 async def _configure(kafka: SecuredKafka, topic: str, **settings: str) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.address)
-    await admin.start()
-    try:
+    async with admin_of(kafka.address) as admin:
         configs = {key.replace("_", "."): value for key, value in settings.items()}
         await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)])
-    finally:
-        await admin.close()
 
 
 async def test_record_too_large_for_the_output_is_explained_and_tried_again(
@@ -159,7 +155,7 @@ async def test_deleted_output_costs_no_window_once_it_is_back(stage: Stage, secu
         await worker.wait_for("ready")
         await produce(stage, make_records(300, 1))
         old = {c["batch"] for c in (await wait_until_accounted(stage, 300)).certificates}
-        await _delete(secured, stage.output)
+        await delete_topic(secured.address, stage.output)
         await produce(stage, make_records(300, 2, first=300))
         await _until(_unready(worker, f"{stage.output}: does not exist"), "the topic is named")
         # With fewer partitions than before.
@@ -169,15 +165,6 @@ async def test_deleted_output_costs_no_window_once_it_is_back(stage: Stage, secu
         assert len(new.records) == sum(c["released"] for c in new.certificates if c["batch"] not in old)
         assert max(new.serials.values()) == 1
         assert min(new.serials) >= 300
-
-
-async def _delete(kafka: SecuredKafka, topic: str) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.address)
-    await admin.start()
-    try:
-        await admin.delete_topics([topic])
-    finally:
-        await admin.close()
 
 
 @pytest.mark.soak

@@ -47,15 +47,13 @@ class FaustProcess(WorkerProcess):
 
 async def abort(stage: Stage, values: list[bytes]) -> None:
     """Send records to the input in a transaction that is aborted."""
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.aborted")
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(
+        bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.aborted"
+    ) as producer:
         await producer.begin_transaction()
         for number, value in enumerate(values):
             await producer.send_and_wait(stage.name, value, partition=number % PARTITIONS)
         await producer.abort_transaction()
-    finally:
-        await producer.stop()
 
 
 @pytest.mark.parametrize("guarantee", [pytest.param("at_least_once", marks=pytest.mark.soak), "exactly_once"])

@@ -8,7 +8,6 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.support.service import (
     PARTITIONS,
@@ -22,6 +21,7 @@ from tests.support.service import (
     read_published,
     wait_until_accounted,
 )
+from tests.support.storm.offsets import set_offsets
 
 pytestmark = pytest.mark.kafka
 
@@ -29,19 +29,6 @@ SENT = 600
 SET_BACK = {1: 3, 2: 10}  # partition, offset
 
 _forget = partial(command, "forget")
-
-
-async def _set_back(stage: Stage, offsets: dict[int, int]) -> None:
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=stage.kafka.address, group_id=stage.name, enable_auto_commit=False
-    )
-    await consumer.start()
-    try:
-        places = {TopicPartition(stage.name, number): offset for number, offset in offsets.items()}
-        consumer.assign(list(places))
-        await consumer.commit(places)
-    finally:
-        await consumer.stop()
 
 
 async def _release_all(stage: Stage) -> Published:
@@ -71,7 +58,7 @@ async def test_forgotten_records_flow_exactly_once_more(stage: Stage) -> None:
     before = await _release_all(stage)
     ends = _ends(before)
     again = sum(ends[partition] - offset for partition, offset in SET_BACK.items())
-    await _set_back(stage, SET_BACK)
+    await set_offsets(stage, SET_BACK)
 
     # Two partitions stop, and beside the worker that says so nothing is forgotten.
     with WorkerProcess(config) as worker:
@@ -122,7 +109,7 @@ async def test_forgotten_records_flow_exactly_once_more(stage: Stage) -> None:
     assert (code, "nothing to forget" in text) == (0, True), text
 
     # The released range is in the ledger again: setting back stops again.
-    await _set_back(stage, SET_BACK)
+    await set_offsets(stage, SET_BACK)
     with WorkerProcess(config) as worker:
         await worker.wait_for("partition-stopped", times=2)
 

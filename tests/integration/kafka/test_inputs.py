@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.admin import NewPartitions
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from stream_anon.adapters.kafka.client.connection import Connection
@@ -13,6 +13,7 @@ from stream_anon.adapters.kafka.reading.source import KafkaSource
 from stream_anon.operations.check.checking import examine_deployment
 from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.plain_kafka import admin_of
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -27,12 +28,8 @@ pytestmark = pytest.mark.kafka
 
 
 async def _add_partitions(kafka: ApacheKafka, topic: str, total: int) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.address)
-    await admin.start()
-    try:
+    async with admin_of(kafka.address) as admin:
         await admin.create_partitions({topic: NewPartitions(total)})
-    finally:
-        await admin.close()
 
 
 @pytest.mark.soak

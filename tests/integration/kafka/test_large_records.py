@@ -36,17 +36,15 @@ def with_notes(stage: Stage) -> Path:
 
 
 async def test_records_that_outgrow_the_output_are_dead_letters_and_later_ones_come_out(stage: Stage) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", max_request_size=2**21)
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(
+        bootstrap_servers=stage.kafka.address, acks="all", max_request_size=2**21
+    ) as producer:
         for n in range(3):
             record = {"person": 10_000 + n, "age": 30 + n, "city": "Bonn", "serial": n, "note": ""}
             room = LARGEST_INPUT - len(json.dumps(record))
             value = json.dumps({**record, "note": "x" * room}).encode()
             assert len(value) == LARGEST_INPUT
             await producer.send_and_wait(stage.name, value, partition=0)
-    finally:
-        await producer.stop()
     await produce(stage, make_records(40, 1, first=3))
     with WorkerProcess(with_notes(stage)) as worker:
         published = await wait_until_accounted(stage, 43)
@@ -67,18 +65,14 @@ async def test_records_that_outgrow_the_output_are_dead_letters_and_later_ones_c
 
 async def send_batches(kafka: ApacheKafka, topic: str, partition: int, batches: Iterable[list[int]]) -> None:
     """Send compressed batches whose records have so many bytes."""
-    producer = AIOKafkaProducer(
+    async with AIOKafkaProducer(
         bootstrap_servers=kafka.address, compression_type="zstd", max_batch_size=2**27, max_request_size=2**27
-    )
-    await producer.start()
-    try:
+    ) as producer:
         for sizes in batches:
             batch = producer.create_batch()
             for size in sizes:
                 assert batch.append(key=None, value=b"x" * size, timestamp=None) is not None
             await (await producer.send_batch(batch, topic, partition=partition))
-    finally:
-        await producer.stop()
 
 
 async def opened(kafka: ApacheKafka, topic: str, max_record_bytes: int) -> KafkaSource:

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.mirror_maker import IDENTITY, MirrorMaker, offset_syncs
 from tests.support.mirror_maker.moving import behind, produce_in_transactions, realign, until_copied
+from tests.support.plain_kafka import admin_of
 from tests.support.service import (
     AT_THE_LATEST,
     Published,
@@ -173,9 +173,7 @@ async def _distinct(kafka: ApacheKafka, topic: str) -> int:
 
 
 async def _delete(kafka: ApacheKafka, topics: list[str]) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.address)
-    await admin.start()
-    try:
+    async with admin_of(kafka.address) as admin:
         answer = await admin.delete_topics(topics)
         assert {code for _, code, *_ in answer.topic_error_codes} == {0}
         for _ in range(100):
@@ -183,5 +181,3 @@ async def _delete(kafka: ApacheKafka, topics: list[str]) -> None:
                 return
             await asyncio.sleep(0.1)
         raise AssertionError("topics are still there")
-    finally:
-        await admin.close()

@@ -29,16 +29,12 @@ pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 
 async def _send(stage: Stage, values: list[bytes]) -> None:
     """Send records at a steady rate to one partition: by the clock, so that a slow moment is made up for."""
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", linger_ms=0)
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(bootstrap_servers=stage.kafka.address, acks="all", linger_ms=0) as producer:
         begun = time.monotonic()
         for number, value in enumerate(values):
             await asyncio.sleep(max(0.0, begun + number / RATE - time.monotonic()))
             await producer.send(stage.name, value, partition=0)
         await producer.flush()
-    finally:
-        await producer.stop()
 
 
 def _figures(arrivals: Arrivals, seed: int = 1) -> Figures:

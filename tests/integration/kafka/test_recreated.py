@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_anon.judging.findings import Severity
 from stream_anon.operations.check.checking import examine_deployment
+from tests.support.plain_kafka import delete_topic
 from tests.support.service import (
     PARTITIONS,
     Stage,
@@ -30,19 +30,8 @@ SENT = 800
 AGAIN = 3000
 
 
-async def _delete(stage: Stage, topic: str) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
-    await admin.start()
-    try:
-        await admin.delete_topics([topic])
-        while topic in await admin.list_topics():  # noqa: ASYNC110 - nothing tells of its end
-            await asyncio.sleep(0.05)
-    finally:
-        await admin.close()
-
-
 async def _recreate_input(stage: Stage) -> None:
-    await _delete(stage, stage.name)
+    await delete_topic(stage.kafka.address, stage.name)
     await stage.kafka.create_topic(stage.name, PARTITIONS)
     await produce(stage, make_records(AGAIN, 2, SENT))
 
@@ -119,7 +108,7 @@ async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_an
     await produce(stage, make_records(SENT, 1))
     with WorkerProcess(stage.config()) as worker:
         await wait_until_accounted(stage, SENT)
-        await _delete(stage, f"{stage.output}.ledger")
+        await delete_topic(stage.kafka.address, f"{stage.output}.ledger")
         await worker.wait_for("ledger-created", times=2, within=30)
         assert any("out.ledger does not exist" in line["error"] for line in worker.said("broker-away"))
         await worker.wait_for("ledger-entry-missing", within=30)  # what the new one does not hold is said
@@ -135,13 +124,9 @@ async def test_a_ledger_that_is_deleted_under_a_worker_is_named_and_made_anew_an
 
 
 async def _forge(stage: Stage, following: int) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address)
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(bootstrap_servers=stage.kafka.address) as producer:
         key, value = f'["{stage.name}",1]'.encode(), f'{{"schema":2,"next":{following}}}'.encode()
         await producer.send_and_wait(f"{stage.output}.ledger", value, key=key, partition=0)
-    finally:
-        await producer.stop()
 
 
 @pytest.mark.soak
@@ -175,7 +160,7 @@ async def test_a_ledger_that_was_deleted_at_rest_with_the_offsets_lets_nothing_o
         await wait_until_accounted(stage, SENT)
         await _leave(worker)
     assert not (await examine_deployment(config)).forbids
-    await _delete(stage, f"{stage.output}.ledger")
+    await delete_topic(stage.kafka.address, f"{stage.output}.ledger")
     report = await examine_deployment(config)
     assert [f.place for f in report.findings if f.severity is Severity.FORBIDS] == [f"{stage.output}.ledger"]
     other = stage.config(kafka={"group": f"{stage.name}.other"})  # a group without offsets

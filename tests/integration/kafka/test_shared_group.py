@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.admin import NewPartitions
 from confluent_kafka import Consumer
 
+from tests.support.plain_kafka import admin_of
 from tests.support.service import (
     AT_THE_LATEST,
     PARTITIONS,
@@ -131,11 +132,7 @@ async def test_partitions_that_are_added_count_before_anybody_owns_them(stage: S
     with WorkerProcess(stage.config()) as worker:
         await worker.wait_for("ready")
         await _until(lambda: _shown(worker, size) == PARTITIONS)
-        admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
-        await admin.start()
-        try:
+        async with admin_of(stage.kafka.address) as admin:
             await admin.create_partitions({stage.name: NewPartitions(PARTITIONS + 2)})
-        finally:
-            await admin.close()
         await _until(lambda: _shown(worker, size) == PARTITIONS + 2)
         await _until(lambda: _shown(worker, "partitions_owned") == PARTITIONS + 2)

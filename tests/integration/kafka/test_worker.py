@@ -11,7 +11,6 @@ import signal
 import time
 
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tests.support.service import (
     PARTITIONS,
@@ -23,6 +22,7 @@ from tests.support.service import (
     read_published,
     wait_until_accounted,
 )
+from tests.support.storm.offsets import set_offsets
 
 RUNS = int(os.environ.get("STREAM_ANON_TEST_RUNS", "2"))
 
@@ -189,13 +189,7 @@ async def test_rewound_partition_stops_and_the_others_go_on(stage: Stage) -> Non
         check_published(await wait_until_accounted(stage, 600), 600)
         worker.signal(signal.SIGTERM)
         assert await worker.ended(10) == 0
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=stage.kafka.address, group_id=stage.name, enable_auto_commit=False
-    )
-    await consumer.start()
-    consumer.assign([TopicPartition(stage.name, 1)])
-    await consumer.commit({TopicPartition(stage.name, 1): 3})
-    await consumer.stop()
+    await set_offsets(stage, {1: 3})
     with WorkerProcess(stage.config()) as worker:
         line = await worker.wait_for("partition-stopped")
         assert (line["partition"], line["reason"]) == (1, "rewound")

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError
 
 from stream_anon.adapters.kafka.client.connection import Connection
 from tests.support.java import LOGGING, QUICK, Jars, JavaProcess, write_properties
+from tests.support.plain_kafka import admin_of
 from tests.support.ports import free_port
 
 JARS = Jars("a real Kafka", Path(__file__).parent, "kafka_2.13")
@@ -182,9 +183,7 @@ class ApacheKafka:
 
     async def create_topic(self, name: str, partitions: int = 1, **settings: str) -> None:
         """Create a topic and wait until its partitions have leaders."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
-        await admin.start()
-        try:
+        async with admin_of(self.address) as admin:
             configs = {key.replace("_", "."): value for key, value in settings.items()}
             answer = await admin.create_topics([NewTopic(name, partitions, self.replicas, topic_configs=configs)])
             for _, code, *_ in answer.topic_errors:
@@ -196,8 +195,6 @@ class ApacheKafka:
                     return
                 await asyncio.sleep(0.05)
             raise RuntimeError(f"topic {name} has no leaders")
-        finally:
-            await admin.close()
 
     async def read_to_end(
         self, topic: str, *, isolation: str = "read_committed", within: float = 30.0
@@ -254,10 +251,6 @@ def prepare() -> None:
 
 async def high_watermarks(address: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
     """Return the ends of partitions, what open transactions wrote included."""
-    consumer = AIOKafkaConsumer(bootstrap_servers=address, isolation_level="read_uncommitted")
-    await consumer.start()
-    try:
+    async with AIOKafkaConsumer(bootstrap_servers=address, isolation_level="read_uncommitted") as consumer:
         ends: dict[TopicPartition, int] = await consumer.end_offsets(places)
         return ends
-    finally:
-        await consumer.stop()

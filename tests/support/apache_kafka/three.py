@@ -23,6 +23,7 @@ from stream_anon.ports.input_topics import InputTopics
 from tests.support.apache_kafka.certificates import Authority
 from tests.support.apache_kafka.launcher import prepare
 from tests.support.apache_kafka.secured import PASSWORD, USER, SecuredKafka
+from tests.support.plain_kafka import admin_of
 
 SIZE = 3
 _SETTLED_WITHIN = 120.0
@@ -134,9 +135,7 @@ class ThreeBrokers:
 
     async def create_on(self, topic: str, partitions: int, nodes: Sequence[Node], **settings: str) -> None:
         """Create a topic whose copies these have, the first as the leader of all partitions."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.any.address)
-        await admin.start()
-        try:
+        async with admin_of(self.any.address) as admin:
             copies = [node.number for node in nodes]
             places = dict.fromkeys(range(partitions), copies)
             configs = {key.replace("_", "."): value for key, value in settings.items()}
@@ -144,17 +143,11 @@ class ThreeBrokers:
                 [NewTopic(topic, -1, -1, replica_assignments=places, topic_configs=configs)]
             )
             assert all(code == 0 for _, code, *_ in answer.topic_errors), answer
-        finally:
-            await admin.close()
 
     async def coordinator_of(self, group: str) -> Node:
         """Return the broker that coordinates a consumer group."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.any.address)
-        await admin.start()
-        try:
+        async with admin_of(self.any.address) as admin:
             number = await admin.find_coordinator(group)
-        finally:
-            await admin.close()
         return next(node for node in self.nodes if node.number == number)
 
     async def until_whole(self) -> None:

@@ -8,10 +8,11 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 
 from tests.support.apache_kafka.launcher import ApacheKafka
 from tests.support.late_requests.line import FrameLine
+from tests.support.plain_kafka import admin_of
 
 _TRANSACTIONS = "__transaction_state"
 _REPLICATED = 3
@@ -100,16 +101,12 @@ class Cluster:
         """Create a topic led by one broker, on all three if there are three, else on that one alone."""
         order = [leader, *(node.number for node in self.nodes if node.number != leader)]
         replicas = order if self.size == _REPLICATED else order[:1]
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.nodes[0].address)
-        await admin.start()
-        try:
+        async with admin_of(self.nodes[0].address) as admin:
             configs = {key.replace("_", "."): value for key, value in settings.items()}
             places = dict.fromkeys(range(partitions), replicas)
             new = NewTopic(topic, -1, -1, replica_assignments=places, topic_configs=configs)
             answer = await admin.create_topics([new])
             assert all(code == 0 for _, code, *_ in answer.topic_errors), answer
-        finally:
-            await admin.close()
 
     async def let_coordinate(self, number: int) -> None:
         """Let one broker coordinate all transactions, as long as it is there; to be called before the first one."""

@@ -18,17 +18,15 @@ _COPIED_WITHIN = 90.0
 
 async def produce_in_transactions(stage: Stage, values: list[bytes], size: int = 60) -> None:
     """Send records in transactions, and abort every second one first, so that the copy has other offsets."""
-    producer = AIOKafkaProducer(bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.input")
-    await producer.start()
-    try:
+    async with AIOKafkaProducer(
+        bootstrap_servers=stage.kafka.address, transactional_id=f"{stage.name}.input"
+    ) as producer:
         for begin in range(0, len(values), size):
             for abort in (True, False) if begin % (2 * size) else (False,):
                 await producer.begin_transaction()
                 for n, value in enumerate(values[begin : begin + size]):
                     await producer.send(stage.name, value, partition=n % PARTITIONS)
                 await (producer.abort_transaction() if abort else producer.commit_transaction())
-    finally:
-        await producer.stop()
 
 
 async def until_copied(source: ApacheKafka, topic: str, target: ApacheKafka, copy: str) -> None:
@@ -56,14 +54,10 @@ async def has_gaps(kafka: ApacheKafka, topic: str) -> bool:
 
 async def behind(stage: Stage, topic: str) -> list[int]:
     """Return the serial numbers of the records that the service will read, from its group's offsets on."""
-    consumer = AIOKafkaConsumer(
+    async with AIOKafkaConsumer(
         bootstrap_servers=stage.kafka.address, group_id=stage.name, enable_auto_commit=False
-    )
-    await consumer.start()
-    try:
+    ) as consumer:
         starts = {n: await consumer.committed(TopicPartition(topic, n)) for n in range(PARTITIONS)}
-    finally:
-        await consumer.stop()
     records = await stage.kafka.read_to_end(topic)
     return [json.loads(each.value)["serial"] for each in records if each.offset >= starts[each.partition]]
 

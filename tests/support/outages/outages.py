@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from aiokafka import TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.admin import NewPartitions
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.errors import KafkaError
 
@@ -28,6 +28,7 @@ from tests.support.apache_kafka.launcher import high_watermarks
 from tests.support.apache_kafka.secured import USER
 from tests.support.apache_kafka.three import Node, ThreeBrokers
 from tests.support.outages.worker import clock_of
+from tests.support.plain_kafka import admin_of
 from tests.support.service import Stage, compile_once
 from tests.support.storm.crowd import Crowd
 from tests.support.storm.input import InputRecord, read_input
@@ -234,17 +235,8 @@ class Outages:
 
     # -- the input -----------------------------------------------------------------------------------------------
 
-    @asynccontextmanager
-    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.cluster.any.address)
-        await admin.start()
-        try:
-            yield admin
-        finally:
-            await admin.close()
-
     async def _add_partition(self) -> None:
-        async with self._admin() as admin:
+        async with admin_of(self.cluster.any.address) as admin:
             answer = await admin.create_partitions({self.stage.name: NewPartitions(self.crowd.partitions + 1)})
         assert all(code == 0 for _, code, *_ in answer.topic_errors), answer
         added = self.crowd.partitions
@@ -262,7 +254,7 @@ class Outages:
         ends = await self._look()
         drawn = self._draws.choice(self.crowd.partitions, self.crowd.partitions // 2, replace=False).tolist()
         places = {number: ends[number] for number in drawn if number in ends}
-        async with self._admin() as admin:
+        async with admin_of(self.cluster.any.address) as admin:
             await admin.delete_records(
                 {TopicPartition(self.stage.name, number): RecordsToDelete(end) for number, end in places.items()}
             )

@@ -7,10 +7,10 @@ import json
 import time
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 from aiokafka.protocol.admin import DeleteGroupsRequest
 
+from tests.support.plain_kafka import admin_of
 from tests.support.service import Stage
 
 _WITHIN = 40.0
@@ -35,9 +35,7 @@ async def delete_offsets(stage: Stage, group: str = "") -> None:
     """Delete a group, the first one if none is named, as soon as its last member is gone."""
     group = group or stage.name
     deadline = time.monotonic() + _WITHIN
-    admin = AIOKafkaAdminClient(bootstrap_servers=stage.kafka.address)
-    await admin.start()
-    try:
+    async with admin_of(stage.kafka.address) as admin:
         while True:
             try:
                 node = await admin.find_coordinator(group)
@@ -48,18 +46,14 @@ async def delete_offsets(stage: Stage, group: str = "") -> None:
                 pass
             assert time.monotonic() < deadline, "the group does not come to rest"
             await asyncio.sleep(0.3)
-    finally:
-        await admin.close()
 
 
 async def set_offsets(stage: Stage, offsets: dict[int, int]) -> None:
     """Set the group's offsets, as soon as its last member is gone."""
     deadline = time.monotonic() + _WITHIN
-    consumer = AIOKafkaConsumer(
+    async with AIOKafkaConsumer(
         bootstrap_servers=stage.kafka.address, group_id=stage.name, enable_auto_commit=False
-    )
-    await consumer.start()
-    try:
+    ) as consumer:
         places = {TopicPartition(stage.name, number): offset for number, offset in offsets.items()}
         consumer.assign(list(places))
         while True:
@@ -70,5 +64,3 @@ async def set_offsets(stage: Stage, offsets: dict[int, int]) -> None:
                 await asyncio.sleep(0.3)
             else:
                 return
-    finally:
-        await consumer.stop()

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient
 
 from stream_anon.adapters.kafka.protocol.topic_ids import topic_ids
@@ -17,6 +16,7 @@ from stream_anon.errors import BrokerError, Refused
 from stream_anon.operations.ledger.forgetting import forget_shown, look
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.policy_file import build_policy
+from tests.support.plain_kafka import delete_topic
 from tests.support.service import PARTITIONS, K, Stage
 from tests.support.storm.crowd import Crowd
 from tests.support.storm.input import read_input
@@ -156,7 +156,7 @@ class Operator:
         """Delete the ledger while workers run: they create it again."""
         await self.until_the_ledger_is_whole()
         await self.team.have_joined()
-        await self._delete(f"{self.stage.output}.ledger")
+        await delete_topic(self.stage.kafka.address, f"{self.stage.output}.ledger")
         return True
 
     async def _recreate_input(self) -> bool:
@@ -167,7 +167,7 @@ class Operator:
         try:
             given = await read_input(self.stage.kafka.address, self.stage.name)
             life = Life(await self._id_of(self.stage.name), given.records)
-            await self._delete(self.stage.name)
+            await delete_topic(self.stage.kafka.address, self.stage.name)
             await self.stage.kafka.create_topic(self.stage.name, PARTITIONS)
             self.lives.append(life)
         finally:
@@ -206,16 +206,6 @@ class Operator:
                 await asyncio.sleep(0.5)
             else:
                 return
-
-    async def _delete(self, topic: str) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.stage.kafka.address)
-        await admin.start()
-        try:
-            await admin.delete_topics([topic])
-            while topic in await admin.list_topics():  # noqa: ASYNC110 - nothing tells of its end
-                await asyncio.sleep(0.05)
-        finally:
-            await admin.close()
 
     async def _id_of(self, topic: str) -> str:
         client = AIOKafkaClient(bootstrap_servers=self.stage.kafka.address)

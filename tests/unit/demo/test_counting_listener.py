@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stream_anon.demo.counting_listener import CountingListener
 from stream_anon.service.events import (
-    Durations,
-    Outcome,
     RecordsConsumed,
     TakeoverDone,
     WindowProgress,
     WindowPublished,
 )
 from tests.support.classes import made_up_classes
+from tests.support.told_events import PUBLISHED
 
 
 def _window(**changes: Any) -> WindowPublished:
@@ -28,18 +28,8 @@ def _window(**changes: Any) -> WindowPublished:
         "rejected": {"malformed": 2},
         "classes": made_up_classes([3, 3]),
         "achieved_k": 3,
-        "achieved_l": {},
-        "gcp": 0.5,
-        "gate_violations": 0,
-        "arrivals": ((100.0, 4), (101.0, 4)),
-        "opened_at": 100.0,
-        "closed_at": 102.0,
-        "at": 103.0,
-        "wall": 0.0,
-        "durations": Durations(0, 0, 0, 0),
-        "outcome": Outcome.COMMITTED,
     }
-    return WindowPublished(**(given | changes))
+    return replace(PUBLISHED, **given | changes)
 
 
 def test_counts_of_several_windows_add_up() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.release import InputRange, Release, Suppression
 from stream_anon.privacy.criteria import Criteria
 from tests.support.batches import batch_of, both, small_policy
+from tests.support.traced import traced
 
 
 def _engine(policy: Policy, **more: object) -> Engine:
@@ -274,16 +274,13 @@ def test_ignored_records_that_trickle_in_cost_few_bytes_each(each: int) -> None:
     policy, count = small_policy(max_records=100_000), 6_000
     engine = _engine(policy)
     engine.add(batch_of(policy, 0, [0], rejected=[1]), 1.0)
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         for first in range(2, count, each):
             batch = batch_of(policy, 0, [], rejected=range(first, first + each))
             batch.rejects.reasons[:] = Reason.HEARTBEAT
             engine.add(batch, 1.0 + first)
         gc.collect()  # or the tuples that the interpreter keeps for reuse are counted too
-        held = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
+        held = memory()[0]
     assert held < 20 * count + 10_000
     engine.add(batch_of(policy, 0, [2 * count]), 2.0)
     engine.check_invariants()

@@ -34,7 +34,6 @@ from tests.support.lying import Told, sealed
 
 OSLO, ROME, BARI = 0, 1, 2
 DELAY = 10.0
-LONG = 1_000.0
 
 
 def _policy(above: AboveMost, bound: RecordBound | None = None, engine: str = "forest", **limits: Any) -> Policy:

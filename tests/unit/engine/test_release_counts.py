@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from stream_anon.engine.release_counts import ReleaseCounts
 from stream_anon.engine.returning import ReturnsKey
+from tests.support.traced import traced
 
 KEY = ReturnsKey(b"sixteen bytes or more")
 PSEUDONYMS = st.integers(-(2**63), 2**63 - 1).filter(bool)
@@ -33,10 +33,9 @@ def test_people_take_at_most_27_bytes_each_and_40_while_the_table_doubles() -> N
     counts, named = ReleaseCounts(), KEY.pseudonyms(np.arange(1_000_000))
     for start in range(0, len(named), 10_000):
         part, before = named[start : start + 10_000], counts.held
-        tracemalloc.start()
-        counts.add(part)
-        most = before + tracemalloc.get_traced_memory()[1] - 200 * len(part)  # without what the part takes
-        tracemalloc.stop()
+        with traced() as memory:
+            counts.add(part)
+            most = before + memory()[1] - 200 * len(part)  # without what the part takes
         if start >= 100_000:
             assert counts.held <= 27 * len(counts)
             assert most <= 40 * len(counts)

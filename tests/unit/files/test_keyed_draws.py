@@ -19,7 +19,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_anon import Anonymizer, Policy, anonymize_frame
-from stream_anon.cli import main as cli
 from stream_anon.engine.keyed_draws import DrawsKey
 from stream_anon.errors import SettingsError
 from stream_anon.files import key_files
@@ -27,6 +26,7 @@ from stream_anon.files.key_files import make_key
 from stream_anon.microdata.policy import Policy as CorePolicy
 from stream_anon.secret_files import read_key
 from tests.attacks.town import town_policy, townspeople
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.effort import examples
 from tests.support.policies import people, write_json_lines, write_policy
@@ -163,13 +163,6 @@ def test_a_key_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["stream-anon", "anonymize", "-c", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return int(left.value.code or 0)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -181,7 +174,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     ids=["engine", "datafly", "datafly that keeps the suppressed", "anatomy"],
 )
 def test_a_file_is_released_twice_as_the_same_bytes(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_policy(
         tmp_path,
@@ -190,26 +183,26 @@ def test_a_file_is_released_twice_as_the_same_bytes(
     )
     records = people(150)
     source, made = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / "policy.yaml.draws-key"
-    assert run(monkeypatch, policy, source, tmp_path / "a.jsonl", *options) == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "a.jsonl", *options) == 0
     assert f"made {made}: keep it" in capsys.readouterr().err
     write_json_lines(source, records[::-1])
-    assert run(monkeypatch, policy, source, tmp_path / "b.jsonl", *options) == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "b.jsonl", *options) == 0
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     assert made.read_text().strip() not in (told := capsys.readouterr().err)
     assert "key" not in told
-    assert run(monkeypatch, policy, source, tmp_path / "c.jsonl", "--fresh-draws", *options) == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "c.jsonl", "--fresh-draws", *options) == 0
     assert (tmp_path / "a.jsonl").read_bytes() != (tmp_path / "c.jsonl").read_bytes()
     assert "warning: drawn without a key" in capsys.readouterr().err
 
 
-def test_a_key_of_somewhere_else_is_read_and_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_somewhere_else_is_read_and_not_made(tmp_path: Path) -> None:
     policy, source = write_policy(tmp_path), write_json_lines(tmp_path / "in.jsonl", people(100))
     key = tmp_path / "key"
-    assert run(monkeypatch, policy, source, tmp_path / "a.jsonl", "--draws-key", key) == 2
+    assert run("anonymize", "-c", policy, source, tmp_path / "a.jsonl", "--draws-key", key) == 2
     key.write_bytes(KEY)
-    assert run(monkeypatch, policy, source, tmp_path / "a.jsonl", "--draws-key", key) == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "a.jsonl", "--draws-key", key) == 0
     write_policy(tmp_path, engine={"draws_key_file": "key"})
-    assert run(monkeypatch, policy, source, tmp_path / "b.jsonl") == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "b.jsonl") == 0
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     assert not (tmp_path / "policy.yaml.draws-key").exists()
 
@@ -222,7 +215,7 @@ def test_where_no_key_can_be_made_draws_are_fresh_and_that_is_said(
 
     monkeypatch.setattr(key_files.os, "link", refused)
     policy, source = write_policy(tmp_path), write_json_lines(tmp_path / "in.jsonl", people(100))
-    assert run(monkeypatch, policy, source, tmp_path / "out.jsonl") == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 0
     told = capsys.readouterr().err
     assert "no key can be made there (Permission denied)" in told
     assert "warning: drawn without a key" in told

@@ -38,9 +38,9 @@ from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import Files
+from tests.support.commands import run
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize import run
-from tests.unit.operations.audit.test_auditing import Files
 
 ILLNESSES = ["flu", "gout", 'a "rare" one', "ague, too", "croup"]
 
@@ -80,7 +80,6 @@ def records(count: int = 300) -> list[dict[str, Any]]:
 
 RECORDS = records()
 LISTS = ("rooms", "doses", "asked")
-every_shape = pytest.mark.parametrize("shape", list(Shape))
 
 
 @pytest.fixture(scope="module", params=list(Shape))
@@ -138,10 +137,6 @@ def test_schemas_of_every_format_describe_lists(files: Files) -> None:
     rows = database.execute("SELECT doses, rooms, typeof(doses) FROM released_records").fetchall()
     assert [list(row[:2]) for row in rows] == [[record["doses"], record["rooms"]] for record in read]
     assert {row[2] for row in rows} == {"DOUBLE[]"}
-
-
-def _values(rows: list[dict[str, Any]]) -> list[Any]:
-    return sorted([row["row"], row["doses"], row["rooms"], row["asked"]] for row in rows)
 
 
 def _table() -> Any:
@@ -222,9 +217,7 @@ def test_columns_of_lists_come_out_of_frames_as_lists(tmp_path: Path, kind: str)
 
 @pytest.mark.parametrize("source", ["jsonl", "parquet", "csv"])
 @pytest.mark.parametrize("target", ["jsonl", "parquet", "csv"])
-def test_files_of_each_format_hold_lists_and_pass_the_audit(
-    source: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_each_format_hold_lists_and_pass_the_audit(source: str, target: str, tmp_path: Path) -> None:
     policy, given = write_document(tmp_path, document()), tmp_path / f"in.{source}"
     if source == "jsonl":
         write_json_lines(given, RECORDS)
@@ -234,7 +227,7 @@ def test_files_of_each_format_hold_lists_and_pass_the_audit(
         cells = [{name: _cell(value) for name, value in row.items()} for row in _table().to_pylist()]
         pd.DataFrame(cells).to_csv(given, index=False)
     out, proof = tmp_path / f"out.{target}", tmp_path / "proof.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, given, out, "--certificates", proof) == 0
+    assert run("anonymize", "-c", policy, given, out, "--certificates", proof) == 0
     if target != "parquet":
         assert audit_files(policy, out, proof).verdict.clean
     if target == "csv":

@@ -23,11 +23,11 @@ from stream_anon.hosts import release_folder
 from stream_anon.hosts.release_folder import ReleaseFolder
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.privacy.signing.signature import with_signatures
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.meddling import ONE, OTHER, check_each_meddling_is_named, in_parts
 from tests.support.policies import people, write_document, write_json_lines, write_policy
 from tests.support.stored import as_a_file, audited, contents, rows_of, signers_of
-from tests.unit.cli.run.test_anonymize import run
 
 SEEDED = {"engine": {"name": "mondrian", "seed": 1}}
 
@@ -331,8 +331,8 @@ def test_an_audit_and_a_report_verify_a_release_by_public_keys_alone(
         (tmp_path / "public.pem").write_bytes(key.public)
         files = ("--output", made.records, "--certificates", made.certificates)
         options = ("-c", tmp_path / "policy.yaml", *files, "--public-key", tmp_path / "public.pem")
-        assert run(monkeypatch, "audit", *options) == code
-        assert run(monkeypatch, "report", *options, "--json", told) == code
+        assert run("audit", *options) == code
+        assert run("report", *options, "--json", told) == code
         assert json.loads(told.read_text())["audit"]["counts"]["signed"] == 1 - code
     assert "is signed by a key that was not given" in capsys.readouterr().out
 

@@ -21,7 +21,6 @@ from stream_anon.recoding.full_domain import FullDomain
 from tests.support.tables import DOMAINS
 
 TREE = {"north": {"coast": ["a", "b"], "inland": ["c", "d", "e"]}, "south": ["f", "g"], "island": None}
-PLACES = "abcdefg"
 
 
 def _place(**changes: Any) -> QuasiIdentifier:

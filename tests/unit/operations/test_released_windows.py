@@ -17,8 +17,8 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.released_windows import ReleasedWindows, certified_windows
+from tests.support.commands import run
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize import run
 
 DOCUMENT: dict[str, Any] = {
     "privacy": {"k": 2, "individual": "every-record"},
@@ -32,7 +32,7 @@ POLICY = Policy(
 
 
 @pytest.fixture
-def certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def certificates(tmp_path: Path) -> Path:
     """Certificates of windows of 10, 10 and 5 records that fit; before every fifth stands one that does not."""
     policy = write_document(tmp_path, DOCUMENT)
     records = [
@@ -40,7 +40,7 @@ def certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     source, proof = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / "proof.jsonl"
     options = ("--by-arrival", "--fresh-draws", "--max-rejected", "50%", "--certificates", proof)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / "out.jsonl", *options) == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "out.jsonl", *options) == 0
     return proof
 
 

@@ -38,11 +38,16 @@ def _generalized(attribute: QuasiIdentifier, rows: Columns, classes: Sequence[in
     )
 
 
+def _failing(
+    generalized: GeneralizedClasses, rows: Columns, classes: Sequence[int], criteria: Criteria = K3
+) -> list[bool]:
+    return violating_classes(rows, np.array(classes, np.int64), generalized, criteria)[0].tolist()
+
+
 def _judge(
     attribute: QuasiIdentifier, rows: Columns, classes: Sequence[int], criteria: Criteria = K3
 ) -> list[bool]:
-    generalized = _generalized(attribute, rows, classes)
-    return violating_classes(rows, np.array(classes, np.int64), generalized, criteria)[0].tolist()
+    return _failing(_generalized(attribute, rows, classes), rows, classes, criteria)
 
 
 GOOD = ([0, 1, 1, 4, 5, 5], [0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1])
@@ -183,7 +188,7 @@ def test_a_row_outside_of_what_is_published_fails_its_class() -> None:
     rows = _columns(codes, people)
     generalized = _generalized(NODES, rows, classes)
     moved = _columns([7, *codes[1:]], people)  # after the classes were generalized
-    assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, False]
+    assert _failing(generalized, moved, classes) == [True, False]
 
 
 def test_a_row_outside_of_what_is_published_fails_all_classes_that_are_published_alike() -> None:
@@ -191,7 +196,7 @@ def test_a_row_outside_of_what_is_published_fails_all_classes_that_are_published
     generalized = _generalized(NODES, _columns(codes, people), classes)
     for row in range(6):
         moved = _columns([*codes[:row], 7, *codes[row + 1 :]], people)
-        assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, True]
+        assert _failing(generalized, moved, classes) == [True, True]
 
 
 @pytest.mark.parametrize("code", [0, 1, 5, 6, 7])
@@ -201,16 +206,14 @@ def test_a_row_below_or_above_its_published_node_fails_the_class(code: int) -> N
     generalized = _generalized(attribute, _columns(codes, people), classes)  # 2..4 and 6
     for row in range(3):
         moved = _columns([*codes[:row], code, *codes[row + 1 :]], people)
-        failing, _ = violating_classes(moved, np.array(classes, np.int64), generalized, K3)
-        assert failing.tolist() == [True, False]
+        assert _failing(generalized, moved, classes) == [True, False]
 
 
 def test_a_row_must_be_in_the_set_of_its_own_class() -> None:
     codes, people, classes = [0, 2, 4, 1, 3, 5], range(6), [0, 0, 0, 1, 1, 1]
     generalized = _generalized(SETS, _columns(codes, people), classes)
     moved = _columns([0, 3, 4, 1, 3, 5], people)  # the other class lists 3
-    failing, _ = violating_classes(moved, np.array(classes, np.int64), generalized, K3)
-    assert failing.tolist() == [True, False]
+    assert _failing(generalized, moved, classes) == [True, False]
 
 
 def test_a_set_that_covers_everything_covers_its_own_class_only() -> None:
@@ -218,8 +221,7 @@ def test_a_set_that_covers_everything_covers_its_own_class_only() -> None:
     generalized = _generalized(SETS, _columns(codes, people), classes)
     assert generalized.values[0][0] == "*"
     moved = _columns([7, LETTERS.size, 4, 1, 4, 5], people)
-    failing, _ = violating_classes(moved, np.array(classes, np.int64), generalized, K3)
-    assert failing.tolist() == [False, True]
+    assert _failing(generalized, moved, classes) == [False, True]
 
 
 @pytest.mark.parametrize("groups", [2**15 + 1, 2**16 + 2])
@@ -268,8 +270,8 @@ def test_a_row_that_a_set_does_not_list_fails_its_class() -> None:
     rows = _columns(codes, people)
     generalized = _generalized(SETS, rows, classes)
     moved = _columns([0, 3, 4, 5, 5, 7], people)  # between the ends, but not in the set
-    assert violating_classes(rows, np.array(classes, np.int64), generalized, K3)[0].tolist() == [False, False]
-    assert violating_classes(moved, np.array(classes, np.int64), generalized, K3)[0].tolist() == [True, False]
+    assert _failing(generalized, rows, classes) == [False, False]
+    assert _failing(generalized, moved, classes) == [True, False]
 
 
 def test_two_classes_with_one_tuple_are_counted_together() -> None:

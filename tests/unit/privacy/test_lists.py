@@ -23,10 +23,10 @@ from stream_anon.operations.negotiate.negotiating import counted_policy
 from stream_anon.privacy.criteria import Criteria
 from stream_anon.privacy.gate import recount
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import Files
+from tests.support.commands import FileRun
 from tests.support.effort import examples
-from tests.support.policies import write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize import run
-from tests.unit.operations.audit.test_auditing import Files
+from tests.support.policies import write_document
 
 Held = tuple[int, frozenset[int]]  # a person, and the items of one record
 
@@ -163,22 +163,17 @@ ENGINES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_every_engine_spreads_the_items_of_lists_and_passes_the_audit(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_engine_spreads_the_items_of_lists_and_passes_the_audit(name: str, tmp_path: Path) -> None:
     given = document(**ENGINES[name])
     if "method" in given:
         del given["engine"]
-    policy = write_document(tmp_path, given)
-    source, out = write_json_lines(tmp_path / "in.jsonl", VISITS), tmp_path / "out.jsonl"
-    proof, report = tmp_path / "proof.jsonl", tmp_path / "report.json"
-    options = ("--certificates", proof, "--report", report, "--by-arrival")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, out, *options) == 0
-    found = json.loads(report.read_text())
+    files = FileRun(write_document(tmp_path, given), VISITS)
+    assert files.anonymize("--by-arrival") == 0
+    found = files.report
     assert found["gate_violations"] == 0
     assert found["released"] > (100 if name in ("full-domain", "datafly") else 250)
-    assert audit_files(policy, out, proof).verdict.clean
-    achieved = [json.loads(line).get("achieved") for line in proof.read_text().splitlines()]
+    assert audit_files(files.policy, files.output, files.certificates).verdict.clean
+    achieved = [part.get("achieved") for part in files.parts]
     assert min(one["distinct_l"]["held"] for one in achieved if one and one["distinct_l"]) >= 3
 
 

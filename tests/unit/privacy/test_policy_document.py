@@ -39,11 +39,11 @@ from stream_anon.privacy.certificate import PART_BYTES
 from stream_anon.privacy.policy_document import NO_PROMISE, PolicyDocument, join_document, read_document_part
 from stream_anon.settings.loading import parse_settings
 from stream_anon.settings.policy_file import build_policy, load_policy
+from tests.support.audited_files import SETTINGS
 from tests.support.data import ROOT
 from tests.support.policies import write_policy
 from tests.support.releases import ward_policy
 from tests.unit.microdata.test_read import CHAIN, RAGGED
-from tests.unit.operations.audit.test_auditing import SETTINGS
 
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*/*.yaml")) if path.stat().st_size]
 

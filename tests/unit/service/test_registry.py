@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -50,6 +51,16 @@ def _framed(count: int, schema: int = 1, first: int = 0) -> list[bytes]:
 def _driver(registry: MemoryRegistry, form: Any = "json-schema", **sections: dict[str, Any]) -> Driver:
     kafka = {"format": form, "registry": {"url": registry.url, "timeout": 2}}
     return Driver(kafka=kafka, **sections)
+
+
+@asynccontextmanager
+async def _served(*numbers: int) -> AsyncIterator[tuple[MemoryRegistry, Driver]]:
+    """A registry that knows `SCHEMA` by these numbers, and a worker that asks it."""
+    async with MemoryRegistry() as registry:
+        for number in numbers:
+            registry.add(SCHEMA, number, kind="JSON")
+        async with _driver(registry) as driver:
+            yield registry, driver
 
 
 def _released(driver: Driver) -> list[int]:
@@ -103,48 +114,42 @@ async def test_avro_comes_out_and_the_service_audits_it() -> None:
 
 
 async def test_records_of_a_new_schema_wait_for_a_registry_that_is_away_and_nothing_is_lost_or_twice() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        registry.add(SCHEMA, 2, kind="JSON")
-        async with _driver(registry) as driver:
-            driver.send(_framed(8))
-            await driver.settle()
-            await registry.stop()
-            driver.send(_framed(8, 1, first=8))  # of a known schema: the registry is not needed
-            await driver.settle()
-            assert not _away(driver)
-            driver.send(_framed(8, 2, first=16))
-            driver.send(_framed(8, 1, first=24), 1)
-            await driver.settle()
-            assert len(_away(driver)) == 1
-            assert driver.told(ReadinessChanged)[-1].ready is False
-            await driver.advance(11)  # a window closes in time, though the registry is away
-            assert _released(driver) == list(range(16))
-            await registry.start()
-            await driver.settle()
-            assert driver.told(BrokerBack)[-1].doing is Away.ASKING_REGISTRY
-            assert driver.told(ReadinessChanged)[-1].ready is True
-            await driver.advance(11)
-            assert _released(driver) == list(range(32))
-            assert _accounted(driver) == 32
+    async with _served(1, 2) as (registry, driver):
+        driver.send(_framed(8))
+        await driver.settle()
+        await registry.stop()
+        driver.send(_framed(8, 1, first=8))  # of a known schema: the registry is not needed
+        await driver.settle()
+        assert not _away(driver)
+        driver.send(_framed(8, 2, first=16))
+        driver.send(_framed(8, 1, first=24), 1)
+        await driver.settle()
+        assert len(_away(driver)) == 1
+        assert driver.told(ReadinessChanged)[-1].ready is False
+        await driver.advance(11)  # a window closes in time, though the registry is away
+        assert _released(driver) == list(range(16))
+        await registry.start()
+        await driver.settle()
+        assert driver.told(BrokerBack)[-1].doing is Away.ASKING_REGISTRY
+        assert driver.told(ReadinessChanged)[-1].ready is True
+        await driver.advance(11)
+        assert _released(driver) == list(range(32))
+        assert _accounted(driver) == 32
 
 
 async def test_a_rebalance_while_records_wait_for_their_schema_reads_them_again_once() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        registry.add(SCHEMA, 2, kind="JSON")
-        async with _driver(registry) as driver:
-            driver.send(_framed(6))
-            await driver.settle()
-            await registry.stop()
-            driver.send(_framed(6, 2, first=6))
-            await driver.settle()
-            driver.broker.rebalance()
-            await driver.settle()
-            await registry.start()
-            await driver.settle()
-            await driver.advance(11)
-            assert _released(driver) == list(range(12))
+    async with _served(1, 2) as (registry, driver):
+        driver.send(_framed(6))
+        await driver.settle()
+        await registry.stop()
+        driver.send(_framed(6, 2, first=6))
+        await driver.settle()
+        driver.broker.rebalance()
+        await driver.settle()
+        await registry.start()
+        await driver.settle()
+        await driver.advance(11)
+        assert _released(driver) == list(range(12))
 
 
 async def test_a_worker_that_gives_away_the_records_that_wait_for_a_schema_is_ready_again() -> None:
@@ -168,23 +173,21 @@ async def test_a_worker_that_gives_away_the_records_that_wait_for_a_schema_is_re
 
 
 async def test_a_registry_that_says_nothing_holds_no_window_back() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        async with _driver(registry) as driver:
-            driver.send(_framed(8))
-            await driver.settle()
-            registry.speaking.clear()
-            driver.send(_framed(8, 2, first=8))
-            await driver.settle(3)
-            assert not _away(driver)
-            await driver.advance(11)
-            assert _released(driver) == list(range(8))
-            registry.add(SCHEMA, 2, kind="JSON")
-            registry.speaking.set()
-            await asyncio.sleep(0.05)
-            await driver.settle()
-            await driver.advance(11)
-            assert _released(driver) == list(range(16))
+    async with _served(1) as (registry, driver):
+        driver.send(_framed(8))
+        await driver.settle()
+        registry.speaking.clear()
+        driver.send(_framed(8, 2, first=8))
+        await driver.settle(3)
+        assert not _away(driver)
+        await driver.advance(11)
+        assert _released(driver) == list(range(8))
+        registry.add(SCHEMA, 2, kind="JSON")
+        registry.speaking.set()
+        await asyncio.sleep(0.05)
+        await driver.settle()
+        await driver.advance(11)
+        assert _released(driver) == list(range(16))
 
 
 async def test_a_worker_starts_without_a_registry_waits_and_says_so() -> None:
@@ -208,17 +211,13 @@ async def test_a_worker_starts_without_a_registry_waits_and_says_so() -> None:
 
 
 async def test_an_unknown_schema_makes_dead_letters_and_holds_nothing_up() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        async with _driver(registry) as driver:
-            driver.send([*_framed(4), *_framed(3, 99, first=90), *_framed(4, 1, first=4)])
-            await driver.settle()
-            await driver.advance(11)
-            letters = [
-                json.loads(v) for p in driver.broker.committed if p.topic.endswith("letters") for v in p.values if v
-            ]
-            assert [letter["reason"] for letter in letters] == ["unknown-schema"] * 3
-            assert _released(driver) == list(range(8))
+    async with _served(1) as (_, driver):
+        driver.send([*_framed(4), *_framed(3, 99, first=90), *_framed(4, 1, first=4)])
+        await driver.settle()
+        await driver.advance(11)
+        letters = _letters(driver)
+        assert [letter["reason"] for letter in letters] == ["unknown-schema"] * 3
+        assert _released(driver) == list(range(8))
 
 
 async def test_a_record_whose_schema_was_not_asked_for_says_so_and_others_go_on(
@@ -228,31 +227,27 @@ async def test_a_record_whose_schema_was_not_asked_for_says_so_and_others_go_on(
     monkeypatch.setattr(budget, "RESERVED", 0)
     monkeypatch.setattr(budget, "A_SECOND", 0.0)
     monkeypatch.setattr(asked_schemas, "HELD", 0.05)
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        async with _driver(registry) as driver:
-            made_up = [framed for number in range(90, 95) for framed in _framed(1, number, first=number)]
-            driver.send([*_framed(4), *made_up, *_framed(4, 1, first=4)])
-            await driver.settle()
-            await driver.advance(11)
-            assert sorted(letter["reason"] for letter in _letters(driver)) == [
-                *["unasked-schema"] * 3, *["unknown-schema"] * 2,
-            ]  # fmt: skip
-            assert _released(driver) == list(range(8))
-            told = [event.unknown for event in driver.told(SchemasUnknown)]
-            assert (told[0].schemas, told[0].unasked) == (("90", "91"), 3)
+    async with _served(1) as (_, driver):
+        made_up = [framed for number in range(90, 95) for framed in _framed(1, number, first=number)]
+        driver.send([*_framed(4), *made_up, *_framed(4, 1, first=4)])
+        await driver.settle()
+        await driver.advance(11)
+        assert sorted(letter["reason"] for letter in _letters(driver)) == [
+            *["unasked-schema"] * 3, *["unknown-schema"] * 2,
+        ]  # fmt: skip
+        assert _released(driver) == list(range(8))
+        told = [event.unknown for event in driver.told(SchemasUnknown)]
+        assert (told[0].schemas, told[0].unasked) == (("90", "91"), 3)
 
 
 async def test_a_schema_without_a_declared_field_is_told_and_the_field_counts_as_missing() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
+    async with _served(1) as (registry, driver):
         without = {name: each for name, each in SCHEMA["properties"].items() if name != "city"}  # type: ignore[attr-defined]
         registry.add({"type": "object", "properties": without}, 2, kind="JSON")
-        async with _driver(registry) as driver:
-            driver.send([*_framed(2), *_framed(2, 2, first=2)])
-            await driver.settle()
-            told = [event.change for event in driver.told(SchemaSeen)]
-            assert [(change.schema, change.vanished) for change in told] == [("2", ("city",))]
+        driver.send([*_framed(2), *_framed(2, 2, first=2)])
+        await driver.settle()
+        told = [event.change for event in driver.told(SchemaSeen)]
+        assert [(change.schema, change.vanished) for change in told] == [("2", ("city",))]
 
 
 async def test_framed_bytes_while_json_is_set_have_a_reason_of_their_own() -> None:
@@ -260,68 +255,58 @@ async def test_framed_bytes_while_json_is_set_have_a_reason_of_their_own() -> No
         driver.send([*people(6), *_framed(3), b"\3\0" + bytes(20), b"\1" + bytes(20), b"\0\0", b"\1\0"])
         await driver.settle()
         await driver.advance(11)
-        letters = [
-            json.loads(v) for p in driver.broker.committed if p.topic.endswith("letters") for v in p.values if v
-        ]
+        letters = _letters(driver)
         reasons = sorted(letter["reason"] for letter in letters)
         assert reasons == [*["malformed"] * 2, *["registry-framed"] * 5]
 
 
 async def test_a_registry_that_answers_rubbish_is_waited_for() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        async with _driver(registry) as driver:
-            registry.fault = web.Response(status=200, text="<html>")
-            driver.send(_framed(6))
-            await driver.settle()
-            assert "not that of a schema registry" in _away(driver)[0].error
-            registry.fault = None
-            await driver.settle()
-            await driver.advance(11)
-            assert _released(driver) == list(range(6))
+    async with _served(1) as (registry, driver):
+        registry.fault = web.Response(status=200, text="<html>")
+        driver.send(_framed(6))
+        await driver.settle()
+        assert "not that of a schema registry" in _away(driver)[0].error
+        registry.fault = None
+        await driver.settle()
+        await driver.advance(11)
+        assert _released(driver) == list(range(6))
 
 
 async def test_records_that_were_held_count_from_when_they_were_received() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        async with _driver(registry) as driver:
-            registry.speaking.clear()
-            driver.send(_framed(8))
-            await driver.settle(2)
-            received = driver.clock.monotonic()
-            driver.clock.advance(8)
-            registry.speaking.set()
-            await driver.settle()
-            assert not driver.told(WindowPublished)
-            driver.clock.advance(2)  # ten seconds after they were received
-            await driver.settle()
-            assert [window.arrivals for window in driver.told(WindowPublished)] == [((received, 8),)]
+    async with _served(1) as (registry, driver):
+        registry.speaking.clear()
+        driver.send(_framed(8))
+        await driver.settle(2)
+        received = driver.clock.monotonic()
+        driver.clock.advance(8)
+        registry.speaking.set()
+        await driver.settle()
+        assert not driver.told(WindowPublished)
+        driver.clock.advance(2)  # ten seconds after they were received
+        await driver.settle()
+        assert [window.arrivals for window in driver.told(WindowPublished)] == [((received, 8),)]
 
 
 async def test_a_schema_that_only_the_registry_s_leader_knows_yet_makes_no_dead_letters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "DOUBTED", 0.5)
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
-        async with _driver(registry) as driver:
-            driver.send([*_framed(4), *_framed(4, 2, first=4)])
-            await driver.settle(2)
-            registry.add(SCHEMA, 2, kind="JSON")
-            await asyncio.sleep(0.5)
-            await driver.settle()
-            await driver.advance(11)
-            assert _released(driver) == list(range(8))
-            assert _letters(driver) == []
+    async with _served(1) as (registry, driver):
+        driver.send([*_framed(4), *_framed(4, 2, first=4)])
+        await driver.settle(2)
+        registry.add(SCHEMA, 2, kind="JSON")
+        await asyncio.sleep(0.5)
+        await driver.settle()
+        await driver.advance(11)
+        assert _released(driver) == list(range(8))
+        assert _letters(driver) == []
 
 
 async def test_one_id_that_the_registry_refuses_is_named() -> None:
-    async with MemoryRegistry() as registry:
-        registry.add(SCHEMA, 1, kind="JSON")
+    async with _served(1) as (registry, driver):
         registry.faults[7] = web.Response(status=403)
-        async with _driver(registry) as driver:
-            driver.send([*_framed(4), *_framed(4, 7, first=4)])
-            await driver.settle()
-            assert [event.error for event in _away(driver)] == [
-                "registry: GET /schemas/ids/7: answered with status 403"
-            ]
+        driver.send([*_framed(4), *_framed(4, 7, first=4)])
+        await driver.settle()
+        assert [event.error for event in _away(driver)] == [
+            "registry: GET /schemas/ids/7: answered with status 403"
+        ]

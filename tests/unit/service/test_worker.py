@@ -34,7 +34,7 @@ from stream_anon.service.events import (
     WindowProgress,
     WindowPublished,
 )
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker, MemorySource
 
 VERBS = ["begin", "send", "send after", "settle", "add_offsets", "commit_offsets", "commit_offsets after", "commit"]
@@ -358,10 +358,7 @@ async def test_offsets_that_fit_neither_end_lead_to_a_takeover() -> None:
 
 async def test_deleted_offsets_release_nothing_again() -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker)
     broker.offsets.clear()
     async with Driver(broker, driver.clock) as driver:
         assert driver.told(TakeoverDone)[0].from_ledger == (("people", 0),)
@@ -372,10 +369,7 @@ async def test_deleted_offsets_release_nothing_again() -> None:
 
 async def test_rewound_partition_stops_and_the_others_go_on() -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker)
     broker.offsets["people", 0] = 12
     async with Driver(broker, driver.clock) as driver:
         (stopped,) = driver.told(PartitionStopped)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stream_anon.errors import SettingsError
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.settings.loading import load_settings, parse_settings
 from stream_anon.settings.service_keys import returns_key_of
-from tests.support.policies import PEOPLE, write_policy
+from tests.support.policies import PEOPLE, refusals, write_policy
 
 MINIMAL = """\
 kafka: {bootstrap_servers: "127.0.0.1:9092", group: g, input: people, output: people.anonymous}
@@ -54,6 +55,10 @@ def test_change_events_are_refused_where_each_record_counts_as_a_person(
     for envelope in ("none", "connect"):
         bare = _with_input("i")["kafka"] | {"envelope": envelope}
         assert parse_settings(document | {"kafka": bare, "privacy": {"k": 5, "individual": individual}})
+
+
+def _with_security(security: dict[str, Any]) -> dict[str, Any]:
+    return {"kafka": _with_input("i")["kafka"] | {"security": security}}
 
 
 RETURNING = {"privacy": {"k": 5, "individual": "name", "returning": {"most": 3, "period": "30d", "key_file": "k"}}}
@@ -136,68 +141,54 @@ def test_durations_are_read_with_their_unit(document: dict[str, Any], given: obj
     assert parse_settings(document).window.max_delay == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(
-    ("change", "key", "allowed"),
-    [
-        pytest.param(
-            {"privcy": {}},
-            "privcy",
-            "kafka, privacy, window, engine, input, output, certificates, attributes",
-            id="section",
-        ),
-        pytest.param({"_env_file": "x"}, "_env_file", "unknown key", id="the library's own argument"),
-        pytest.param({7: "x"}, "7", "unknown key", id="number as a section"),
-        pytest.param({"privacy": {"k": 5, "individual": "n", "kk": 1}}, "privacy.kk", "k, individual", id="key"),
-        pytest.param({"privacy": {"k": 1, "individual": "n"}}, "privacy.k", "greater than or equal to 2", id="k"),
-        pytest.param({"privacy": {"k": 5}}, "privacy.individual", "required", id="no individual"),
-        pytest.param({"privacy": None}, "privacy", "mapping of keys", id="empty section"),
-        pytest.param({"privacy": [1]}, "privacy", "mapping of keys", id="list as section"),
-        pytest.param({"window": {"max_delay": "soon"}}, "window.max_delay", "500ms, 30s or 2m", id="duration"),
-        pytest.param({"window": {"max_delay": "25h"}}, "window.max_delay", "86400", id="long duration"),
-        pytest.param({"window": {"max_records": 1}}, "window.max_records", "2", id="tiny window"),
-        pytest.param({"window": {"shortfall": "drop"}}, "window.shortfall", "'suppress' or 'hold'", id="choice"),
-        pytest.param({"engine": {"name": "magic"}}, "engine.name", "'forest'", id="engine"),
-        pytest.param({"attributes": {}}, "attributes", "at least 1", id="no attributes"),
-        pytest.param({"attributes": {"a": {}}}, "attributes.a.role", "required", id="no role"),
-        pytest.param({"attributes": {"a": {"role": "boss"}}}, "attributes.a.role", "'identifier'", id="role"),
-        pytest.param(
-            {"attributes": {"a": {"role": "sensitive", "secret": 1}}},
-            "attributes.a.secret",
-            "role, type",
-            id="stray",
-        ),
-        pytest.param(
-            {"attributes": {"a": {"role": "quasi-identifier", "numeric": {"min": 1, "mx": 2}}}},
-            "attributes.a.numeric.mx",
-            "min, max, step",
-            id="nested stray",
-        ),
-        pytest.param({"kafka": {"group": "g"}}, "kafka.bootstrap_servers", "required", id="kafka incomplete"),
-        pytest.param(
-            {"kafka": {"bootstrap_servers": "b", "group": "g", "input": "t", "output": "t"}},
-            "kafka",
-            "different topics",
-            id="output is input",
-        ),
-        *(
-            pytest.param(_with_brokers(given), "kafka.bootstrap_servers", "HOST:PORT", id=f"brokers {given}")
-            for given in ("b:abc", "b:", "[::1", ":9092", ",", "b:0", "b:65536", "kafka://b:9092", "a:1,b c:2")
-        ),
-        pytest.param(_with_input(["a", "o"]), "kafka", "different topics", id="output in a list"),
-        pytest.param(_with_input(["a", "a"]), "kafka", "different topics", id="input twice"),
-        pytest.param(_with_input([]), "kafka.input", "at least 1", id="no input"),
-        pytest.param(_with_input(""), "kafka.input", "at least 1", id="empty input"),
-        pytest.param(_with_input({"patern": "x"}), "kafka.input.patern", "pattern", id="pattern misspelt"),
-        pytest.param(_with_input({"pattern": "("}), "kafka.input.pattern", "regular expression", id="no pattern"),
-        pytest.param(_with_input({"pattern": "o|i.*"}), "kafka", "also fits o:", id="output fits"),
-        pytest.param(_with_input({"pattern": r"o\.ledg.*"}), "kafka", "also fits o.ledger:", id="ledger fits"),
-        pytest.param({"http": {"port": 70_000}}, "http.port", "65535", id="port"),
-    ],
-)
+# What is written, the key that is refused, and what the message tells.
+WRONG_SETTINGS = r"""
+privcy: {} -> privcy: kafka, privacy, window, engine, input, output, certificates, attributes
+_env_file: x -> _env_file: unknown key
+7: x -> 7: unknown key
+privacy: {k: 5, individual: n, kk: 1} -> privacy.kk: k, individual
+privacy: {k: 1, individual: n} -> privacy.k: greater than or equal to 2
+privacy: {k: 5} -> privacy.individual: required
+privacy: null -> privacy: mapping of keys
+privacy: [1] -> privacy: mapping of keys
+window: {max_delay: soon} -> window.max_delay: 500ms, 30s or 2m
+window: {max_delay: 25h} -> window.max_delay: 86400
+window: {max_records: 1} -> window.max_records: 2
+window: {shortfall: drop} -> window.shortfall: 'suppress' or 'hold'
+engine: {name: magic} -> engine.name: 'forest'
+attributes: {} -> attributes: at least 1
+attributes: {a: {}} -> attributes.a.role: required
+attributes: {a: {role: boss}} -> attributes.a.role: 'identifier'
+attributes: {a: {role: sensitive, secret: 1}} -> attributes.a.secret: role, type
+attributes: {a: {role: quasi-identifier, numeric: {min: 1, mx: 2}}} -> attributes.a.numeric.mx: min, max, step
+kafka: {group: g} -> kafka.bootstrap_servers: required
+kafka: {bootstrap_servers: b, group: g, input: t, output: t} -> kafka: different topics
+kafka: {bootstrap_servers: 'b:abc', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: 'b:', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: '[::1', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: ':9092', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: ',', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: 'b:0', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: 'b:65536', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: 'kafka://b:9092', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: 'a:1,b c:2', group: g, input: i, output: o} -> kafka.bootstrap_servers: HOST:PORT
+kafka: {bootstrap_servers: b, group: g, input: [a, o], output: o} -> kafka: different topics
+kafka: {bootstrap_servers: b, group: g, input: [a, a], output: o} -> kafka: different topics
+kafka: {bootstrap_servers: b, group: g, input: [], output: o} -> kafka.input: at least 1
+kafka: {bootstrap_servers: b, group: g, input: '', output: o} -> kafka.input: at least 1
+kafka: {bootstrap_servers: b, group: g, input: {patern: x}, output: o} -> kafka.input.patern: pattern
+kafka: {bootstrap_servers: b, group: g, input: {pattern: (}, output: o} -> kafka.input.pattern: regular expression
+kafka: {bootstrap_servers: b, group: g, input: {pattern: 'o|i.*'}, output: o} -> kafka: also fits o:
+kafka: {bootstrap_servers: b, group: g, input: {pattern: 'o\.ledg.*'}, output: o} -> kafka: also fits o.ledger:
+http: {port: 70000} -> http.port: 65535
+"""
+
+
+@pytest.mark.parametrize(("written", "key", "allowed"), refusals(WRONG_SETTINGS))
 def test_a_wrong_setting_is_refused_with_its_key_and_what_is_allowed(
-    document: dict[str, Any], change: dict[Any, Any], key: str, allowed: str
+    document: dict[str, Any], written: str, key: str, allowed: str
 ) -> None:
-    error = _refused(document | change)
+    error = _refused(document | yaml.safe_load(f"{{{written}}}"))
     assert error.key == key
     assert allowed in error.message
     assert str(error).startswith("policy.yaml: ")
@@ -205,13 +196,12 @@ def test_a_wrong_setting_is_refused_with_its_key_and_what_is_allowed(
 
 def test_no_message_shows_the_password(document: dict[str, Any]) -> None:
     secure = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u", "password": "hunter2"}
-    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
-    settings = parse_settings(document | {"kafka": kafka | {"security": secure}})
+    settings = parse_settings(document | _with_security(secure))
     assert settings.kafka is not None
     assert connection_of(settings.kafka).options("x")["sasl_plain_password"] == "hunter2"  # noqa: S105
     assert "hunter2" not in repr(settings)
     for wrong in (secure | {"username": None}, secure | {"password_file": "x"}, secure | {"password": ["hunter2"]}):
-        assert "hunter2" not in str(_refused(document | {"kafka": kafka | {"security": wrong}}))
+        assert "hunter2" not in str(_refused(document | _with_security(wrong)))
 
 
 _OIDC = {"token_endpoint": "https://login.example/token", "client_id": "c", "client_secret": "s"}
@@ -221,9 +211,8 @@ _OIDC = {"token_endpoint": "https://login.example/token", "client_id": "c", "cli
     "endpoint", ["https://a.example:8443/realms/x/token", "http://127.0.0.1:80/t", "https://a"]
 )
 def test_a_token_endpoint_needs_encryption_unless_it_is_this_machine(document: Any, endpoint: str) -> None:
-    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
     login = {"protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", **_OIDC, "token_endpoint": endpoint}
-    settings = parse_settings(document | {"kafka": kafka | {"security": login}})
+    settings = parse_settings(document | _with_security(login))
     assert settings.kafka is not None
     security = connection_of(settings.kafka).security
     assert (security.token_endpoint, security.client_id, security.client_secret) == (endpoint, "c", "s")
@@ -254,16 +243,14 @@ def test_a_token_endpoint_needs_encryption_unless_it_is_this_machine(document: A
     ],
 )
 def test_a_login_that_cannot_succeed_is_refused(document: dict[str, Any], security: dict[str, Any]) -> None:
-    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
-    error = _refused(document | {"kafka": kafka | {"security": {"protocol": "SASL_SSL"} | security}})
+    error = _refused(document | _with_security({"protocol": "SASL_SSL"} | security))
     assert error.key.startswith("kafka.security")
 
 
 @pytest.mark.parametrize("region", ["eu-west-1", "us-gov-east-1", "ap-southeast-2", "cn-northwest-1"])
 def test_msk_with_iam_needs_a_region_only(document: Any, region: str) -> None:
-    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
     login = {"protocol": "SASL_SSL", "sasl_mechanism": "AWS_MSK_IAM", "aws_region": region}
-    settings = parse_settings(document | {"kafka": kafka | {"security": login}})
+    settings = parse_settings(document | _with_security(login))
     assert settings.kafka is not None
     security = connection_of(settings.kafka).security
     assert (security.mechanism, security.aws_region, security.by_token) == ("AWS_MSK_IAM", region, True)
@@ -273,11 +260,8 @@ def test_the_settings_name_a_secret_file_and_the_connection_reads_it(
     document: dict[str, Any], tmp_path: Path
 ) -> None:
     (tmp_path / "password").write_text("hunter2\n")
-    kafka = {"bootstrap_servers": "b", "group": "g", "input": "i", "output": "o"}
     security = {"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "username": "u"}
-    settings = parse_settings(
-        document | {"kafka": kafka | {"security": security | {"password_file": str(tmp_path / "password")}}}
-    )
+    settings = parse_settings(document | _with_security(security | {"password_file": str(tmp_path / "password")}))
     assert settings.kafka is not None
     assert connection_of(settings.kafka).options("x")["sasl_plain_password"] == "hunter2"  # noqa: S105
 

@@ -37,7 +37,7 @@ from stream_anon.privacy.policy_document import PolicyDocument
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
-from tests.support.policies import write_document, write_policy
+from tests.support.policies import refusals, write_document, write_policy
 
 EVERYTHING = """\
 privacy: {k: 4, individual: person.id, max_share: 0.4, sensitive: {result: {distinct_l: 2}}}
@@ -160,200 +160,65 @@ def _changed(**attributes: Any) -> str:
 QI = {"role": "quasi-identifier"}
 
 
-@pytest.mark.parametrize(
-    ("attributes", "key", "allowed"),
-    [
-        pytest.param({"age": QI}, "attributes.age", "exactly one of hierarchy", id="no domain"),
-        pytest.param(
-            {"age": QI | {"values": ["a"], "prefix": {"length": 2}}}, "attributes.age", "exactly one", id="two"
-        ),
-        pytest.param(
-            {"visits": {"role": "insensitive", "weight": 2}}, "attributes.visits.weight", "only", id="weight"
-        ),
-        pytest.param(
-            {"visits": {"role": "insensitive", "values": [1]}}, "attributes.visits.values", "only", id="values"
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 0, "max": 99}, "accept_linkable": True}},
-            "attributes.age.accept_linkable",
-            "sensitive and insensitive only",
-            id="linkable",
-        ),
-        pytest.param(
-            {"person__id": {"role": "identifier", "type": "string"}},
-            "attributes.person.id.type",
-            "never",
-            id="typed id",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9}, "publish": "values"}},
-            "attributes.age.publish",
-            "values needs",
-            id="set",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9}, "type": "integer"}},
-            "attributes.age.type",
-            "hierarchy and",
-            id="type",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 9, "max": 1}}},
-            "attributes.age.numeric.min",
-            "less than max",
-            id="min > max",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [0]}}},
-            "attributes.age.numeric.levels.0",
-            "0 is no width: it must be above 0",
-            id="level 0",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 0, "max": 99, "levels": [5, 10, 20, 50]}}},
-            "attributes.age.numeric.levels.3",
-            "50 is not a multiple of 20, the width before it",
-            id="level that cuts the one before",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 0, "max": 99, "step": 2, "levels": [5]}}},
-            "attributes.age.numeric.levels.0",
-            "5 is not a multiple of 2, the step",
-            id="level that cuts a step",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "levels": [2], "ranges": 2}}},
-            "attributes.age.numeric",
-            "one of levels, ranges and cuts",
-            id="levels and ranges",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "ranges": 10}}},
-            "attributes.age.numeric.ranges",
-            "at most 9",
-            id="more ranges than cells",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "cuts": [5, 5]}}},
-            "attributes.age.numeric.cuts",
-            "ascend",
-            id="a range of nothing",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "cuts": [1, 5]}}},
-            "attributes.age.numeric.cuts",
-            "above min",
-            id="a cut at min",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "step": 2, "cuts": [4]}}},
-            "attributes.age.numeric.cuts",
-            "on the grid",
-            id="a cut inside a cell",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": 9, "cuts": [4], "publish": "tight"}}},
-            "attributes.age.numeric.cuts",
-            "publish: tight",
-            id="tight cuts",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 0, "max": 2**21, "cuts": [4]}}},
-            "attributes.age.numeric.step",
-            "too many for cuts",
-            id="cuts of millions of cells",
-        ),
-        pytest.param(
-            {"ill": QI | {"hierarchy": {"texts": ["flu", "flu bad"]}}},
-            "attributes.ill.hierarchy",
-            "both a leaf and a group",
-            id="a text before another",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": 1, "max": float("inf")}}},
-            "attributes.age.numeric.max",
-            "1e15",
-            id="infinite",
-        ),
-        pytest.param(
-            {"age": QI | {"numeric": {"min": float("nan"), "max": 1}}},
-            "attributes.age.numeric.min",
-            "1e15",
-            id="nan",
-        ),
-        pytest.param(
-            {"zip": QI | {"prefix": {"length": 3, "alphabet": "aab"}}},
-            "attributes.zip.prefix.alphabet",
-            "distinct",
-            id="letters",
-        ),
-        pytest.param(
-            {"zip": QI | {"prefix": {"length": 3, "alphabet": "a*"}}},
-            "attributes.zip.prefix.alphabet",
-            "without *",
-            id="star",
-        ),
-        pytest.param(
-            {"day": QI | {"date": {"min": "May", "max": "2024-12-31"}}},
-            "attributes.day.date.min",
-            "2024-05-13",
-            id="no day",
-        ),
-        pytest.param(
-            {"day": QI | {"date": {"min": "2024-01-01", "max": "2024-12-31", "format": "%Y"}}},
-            "attributes.day.date.format",
-            "%Y-%m-%d",
-            id="format",
-        ),
-        pytest.param(
-            {"place": QI | {"hierarchy": "none.csv"}},
-            "attributes.place.hierarchy",
-            "no such file",
-            id="missing file",
-        ),
-        pytest.param(
-            {"place": QI | {"hierarchy": "."}}, "attributes.place.hierarchy", "is not a regular file", id="a folder"
-        ),
-        pytest.param(
-            {"ill": QI | {"hierarchy": {"x": ["a"], "y": ["a"]}}},
-            "attributes.ill.hierarchy",
-            "twice",
-            id="leaf twice",
-        ),
-        pytest.param({"ill": QI | {"values": ["a", "a"]}}, "attributes.ill.values", "twice", id="value twice"),
-        pytest.param({"ill": QI | {"values": ["a", "*"]}}, "attributes.ill.values", "'*'", id="star as value"),
-        pytest.param(
-            {"grade": QI | {"values": ["1", "two"], "type": "integer"}},
-            "attributes.grade.type",
-            "no integer",
-            id="no integer",
-        ),
-        pytest.param(
-            {"grade": QI | {"values": ["01"], "type": "integer"}},
-            "attributes.grade.type",
-            "no integer",
-            id="leading zero",
-        ),
-        pytest.param(
-            {"grade": QI | {"values": ["nan", "1"], "type": "number"}},
-            "attributes.grade.type",
-            "no number",
-            id="not a number",
-        ),
-        pytest.param(
-            {"grade": QI | {"values": ["yes"], "type": "boolean"}}, "attributes.grade.type", "no boolean", id="yes"
-        ),
-        pytest.param({"person__id": QI | {"values": ["a"]}}, "privacy.individual", "identifier", id="individual"),
-        pytest.param({"result": {"role": "insensitive"}}, "privacy.sensitive.result", "sensitive", id="criterion"),
-        pytest.param({"age__years": {"role": "insensitive"}}, "attributes.age", "parent", id="value and parent"),
-    ],
-)
+# Attributes without a role are quasi-identifiers; a key that begins with a dot is one of the attribute.
+WRONG_ATTRIBUTES = """\
+age: {} -> attributes.age: exactly one of hierarchy
+age: {values: [a], prefix: {length: 2}} -> attributes.age: exactly one
+visits: {role: insensitive, weight: 2} -> .weight: only
+visits: {role: insensitive, values: [1]} -> .values: only
+age: {numeric: {min: 0, max: 99}, accept_linkable: true} -> .accept_linkable: sensitive and insensitive only
+person.id: {role: identifier, type: string} -> .type: never
+age: {numeric: {min: 1, max: 9}, publish: values} -> .publish: values needs
+age: {numeric: {min: 1, max: 9}, type: integer} -> .type: hierarchy and
+age: {numeric: {min: 9, max: 1}} -> .numeric.min: less than max
+age: {numeric: {min: 1, max: 9, levels: [0]}} -> .numeric.levels.0: 0 is no width: it must be above 0
+age: {numeric: {min: 0, max: 9, levels: [4, 6]}} -> .numeric.levels.1: 6 is not a multiple of 4, the width before it
+age: {numeric: {min: 0, max: 99, step: 2, levels: [5]}} -> .numeric.levels.0: 5 is not a multiple of 2, the step
+age: {numeric: {min: 1, max: 9, levels: [2], ranges: 2}} -> .numeric: one of levels, ranges and cuts
+age: {numeric: {min: 1, max: 9, ranges: 10}} -> .numeric.ranges: at most 9
+age: {numeric: {min: 1, max: 9, cuts: [5, 5]}} -> .numeric.cuts: ascend
+age: {numeric: {min: 1, max: 9, cuts: [1, 5]}} -> .numeric.cuts: above min
+age: {numeric: {min: 1, max: 9, step: 2, cuts: [4]}} -> .numeric.cuts: on the grid
+age: {numeric: {min: 1, max: 9, cuts: [4], publish: tight}} -> .numeric.cuts: publish: tight
+age: {numeric: {min: 0, max: 2097152, cuts: [4]}} -> .numeric.step: too many for cuts
+ill: {hierarchy: {texts: [flu, flu bad]}} -> .hierarchy: both a leaf and a group
+age: {numeric: {min: 1, max: .inf}} -> .numeric.max: 1e15
+age: {numeric: {min: .nan, max: 1}} -> .numeric.min: 1e15
+zip: {prefix: {length: 3, alphabet: aab}} -> .prefix.alphabet: distinct
+zip: {prefix: {length: 3, alphabet: 'a*'}} -> .prefix.alphabet: without *
+day: {date: {min: May, max: '2024-12-31'}} -> .date.min: 2024-05-13
+day: {date: {min: '2024-01-01', max: '2024-12-31', format: '%Y'}} -> .date.format: %Y-%m-%d
+place: {hierarchy: none.csv} -> .hierarchy: no such file
+place: {hierarchy: .} -> .hierarchy: is not a regular file
+ill: {hierarchy: {x: [a], y: [a]}} -> .hierarchy: twice
+ill: {values: [a, a]} -> .values: twice
+ill: {values: [a, '*']} -> .values: '*'
+grade: {values: ['1', two], type: integer} -> .type: no integer
+grade: {values: ['01'], type: integer} -> .type: no integer
+grade: {values: [nan, '1'], type: number} -> .type: no number
+grade: {values: ['yes'], type: boolean} -> .type: no boolean
+person.id: {values: [a]} -> privacy.individual: identifier
+result: {role: insensitive} -> privacy.sensitive.result: sensitive
+age.years: {role: insensitive} -> attributes.age: parent
+b: {role: identifier, accept_missing: true} -> .accept_missing: published fields
+b: {role: identifier, path: [visits]} -> attributes.b: the same field as visits
+b: {role: identifier, path: [person.id]} -> attributes.b: the same field as person.id
+b: {role: identifier, path: [person]} -> attributes.b: a parent of values
+b: {role: identifier, path: []} -> .path: at least 1 item
+b: {role: identifier, path: ['']} -> .path.0: at least 1 character
+b: {prefix: {length: 3, alphabet: letters, pad: zeros}} -> .prefix.pad: an alphabet with 0
+b: {prefix: {length: 3, shorter: true, pad: zeros}} -> .prefix.pad: values of one length
+"""
+
+
+@pytest.mark.parametrize(("written", "key", "allowed"), refusals(WRONG_ATTRIBUTES))
 def test_a_wrong_attribute_is_refused_with_its_key_and_what_is_allowed(
-    tmp_path: Path, attributes: dict[str, Any], key: str, allowed: str
+    tmp_path: Path, written: str, key: str, allowed: str
 ) -> None:
+    ((name, own),) = yaml.safe_load(written).items()
     with pytest.raises(SettingsError) as caught:
-        _load(tmp_path, _changed(**attributes))
-    assert caught.value.key == key
+        _load(tmp_path, _changed(**{name: QI | own}))
+    assert caught.value.key == (f"attributes.{name}{key}" if key.startswith(".") else key)
     assert allowed in caught.value.message
     assert str(caught.value).startswith(f"{tmp_path / 'policy.yaml'}: ")
 
@@ -575,6 +440,19 @@ def test_later_settings_leave_the_digest_of_policies_that_do_not_use_them(tmp_pa
         assert _load(tmp_path, EVERYTHING.replace(old, new)).digest != before
 
 
+WRONG_SHIELDS = """\
+{attributes: [visits], k: 50} -> privacy.shields.0.attributes: visits is not a quasi-identifier; these
+{attributes: [nobody], k: 50} -> privacy.shields.0.attributes: nobody is not a quasi-identifier; these
+{attributes: [], k: 50} -> privacy.shields.0.attributes: at least 1 item
+{attributes: [age, age], k: 50} -> privacy.shields.0.attributes: each named once
+{attributes: [age, zip], k: 50}, {attributes: [zip, age], k: 60} -> privacy.shields.1.attributes: another shield
+{attributes: [age], k: 1} -> privacy.shields.0.k: greater than or equal to 2
+{attributes: [age], k: 501} -> window.max_records: must be at least 501, the k of privacy.shields.0
+{attributes: [age]} -> privacy.shields.0.k: required
+{attributes: [age], k: 50, l: 2} -> privacy.shields.0.l: unknown key; allowed: attributes, k
+"""
+
+
 def test_shields_arrive_in_the_policy_and_name_quasi_identifiers_once(tmp_path: Path) -> None:
     def shielded(text: str) -> Policy:
         return _load(tmp_path, EVERYTHING.replace("max_share: 0.4", f"max_share: 0.4, shields: {text}"))
@@ -587,31 +465,9 @@ def test_shields_arrive_in_the_policy_and_name_quasi_identifiers_once(tmp_path: 
     assert shielded("[]").digest == _load(tmp_path).digest
     assert promises_of(shielded("[]")) == promises_of(_load(tmp_path))
     assert "shields" not in PolicyDocument.of(_load(tmp_path)).text
-    for text, key, message in (
-        (
-            "[{attributes: [visits], k: 50}]",
-            "privacy.shields.0.attributes",
-            "visits is not a quasi-identifier; these",
-        ),
-        (
-            "[{attributes: [nobody], k: 50}]",
-            "privacy.shields.0.attributes",
-            "nobody is not a quasi-identifier; these",
-        ),
-        ("[{attributes: [], k: 50}]", "privacy.shields.0.attributes", "at least 1 item"),
-        ("[{attributes: [age, age], k: 50}]", "privacy.shields.0.attributes", "each named once"),
-        (
-            "[{attributes: [age, zip], k: 50}, {attributes: [zip, age], k: 60}]",
-            "privacy.shields.1.attributes",
-            "another shield",
-        ),
-        ("[{attributes: [age], k: 1}]", "privacy.shields.0.k", "greater than or equal to 2"),
-        ("[{attributes: [age], k: 501}]", "window.max_records", "must be at least 501, the k of privacy.shields.0"),
-        ("[{attributes: [age]}]", "privacy.shields.0.k", "required"),
-        ("[{attributes: [age], k: 50, l: 2}]", "privacy.shields.0.l", "unknown key; allowed: attributes, k"),
-    ):
+    for text, key, message in refusals(WRONG_SHIELDS):
         with pytest.raises(SettingsError, match=re.escape(message)) as raised:
-            shielded(text)
+            shielded(f"[{text}]")
         assert raised.value.key == key
 
 
@@ -684,36 +540,6 @@ def test_a_path_names_the_keys_to_a_value(tmp_path: Path) -> None:
         "patient.weight.kg",
     )
     assert policy.attribute("person.id").path == ("person", "id")
-
-
-@pytest.mark.parametrize(
-    ("more", "key", "message"),
-    [
-        ("  b: {role: identifier, accept_missing: true}", "attributes.b.accept_missing", "published fields"),
-        ('  b: {role: identifier, path: ["visits"]}', "attributes.b", "the same field as visits"),
-        ('  b: {role: identifier, path: ["person.id"]}', "attributes.b", "the same field as person.id"),
-        ('  b: {role: identifier, path: ["person"]}', "attributes.b", "a parent of values"),
-        ("  b: {role: identifier, path: []}", "attributes.b.path", "at least 1 item"),
-        ('  b: {role: identifier, path: [""]}', "attributes.b.path.0", "at least 1 character"),
-        (
-            "  b: {role: quasi-identifier, prefix: {length: 3, alphabet: letters, pad: zeros}}",
-            "attributes.b.prefix.pad",
-            "an alphabet with 0",
-        ),
-        (
-            "  b: {role: quasi-identifier, prefix: {length: 3, shorter: true, pad: zeros}}",
-            "attributes.b.prefix.pad",
-            "values of one length",
-        ),
-    ],
-)
-def test_a_path_or_a_prefix_that_contradicts_the_policy_is_refused(
-    tmp_path: Path, more: str, key: str, message: str
-) -> None:
-    with pytest.raises(SettingsError) as refused:
-        _load(tmp_path, EVERYTHING + more + "\n")
-    assert refused.value.key == key
-    assert message in refused.value.message
 
 
 def test_null_values_change_the_policy_and_their_order_does_not(tmp_path: Path) -> None:

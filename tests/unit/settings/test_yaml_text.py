@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from stream_anon.errors import SettingsError
 from stream_anon.settings.loading import load_settings
 from stream_anon.settings.yaml_text import MOST_REPEATED, read_yaml
+from tests.support.traced import traced
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,10 @@ def test_a_small_document_that_expands_to_gigabytes_is_refused_before_it_does(tm
     assert len(text) < 800
     file = tmp_path / "policy.yaml"
     file.write_text(text)
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         with pytest.raises(SettingsError, match=r"policy\.yaml.*repeats more than 1,000,000 characters by aliases"):
             load_settings(file)
-        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
-    finally:
-        tracemalloc.stop()
+        assert memory()[1] < 20 * 2**20
 
 
 def test_repetition_by_aliases_is_bounded_in_characters() -> None:

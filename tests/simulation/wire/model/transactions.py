@@ -22,8 +22,6 @@ from tests.simulation.wire.model.codes import (
 Place = tuple[str, int]
 LAST_EPOCH = 2**15 - 2
 """The last epoch that a client gets of one producer id; the one after it is the coordinator's, to fence."""
-BUMPS = 2
-"""The level from which the coordinator gives each transaction an epoch of its own."""
 
 
 class State(enum.Enum):

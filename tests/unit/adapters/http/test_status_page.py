@@ -21,6 +21,7 @@ from stream_anon.service import events as e
 from stream_anon.service.status.status_board import StatusBoard
 from tests.support.classes import made_up_classes
 from tests.support.pages import missing
+from tests.support.told_events import PUBLISHED
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -47,7 +48,8 @@ def window(batch: str, released: int = 620) -> e.WindowPublished:
     ages = [[{"min": low, "max": low + 9} for low in (20, 30, 40, 60)][i % 4] for i in range(40)]
     cities = [["Aachen", ["Bonn", None], HOSTILE, "*", None][i % 5] for i in range(40)]
     levels = [["school", HOSTILE][i // 20] for i in range(40)]
-    return e.WindowPublished(
+    return replace(
+        PUBLISHED,
         batch=batch,
         ranges=(("people", 0, 5, 655),),
         records_in=650,
@@ -58,15 +60,10 @@ def window(batch: str, released: int = 620) -> e.WindowPublished:
         achieved_k=10,
         achieved_l={},
         gcp=0.21,
-        gate_violations=0,
         arrivals=((1000.0, 640),),
-        opened_at=1000.0,
-        closed_at=1029.0,
-        at=1030.0,
-        wall=1_700_000_030.0,
-        durations=e.Durations(0.02, 0.01, 0.04, 0.03),
-        outcome=e.Outcome.COMMITTED,
+        readings=e.Readings(),
         faults={("missing", 1): 7, ("missing", -1): 3},
+        missing={},
     )
 
 

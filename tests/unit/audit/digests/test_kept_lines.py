@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from stream_anon.audit.digests.kept_lines import KeptLines, Spill, WindowLines
 from stream_anon.operations.audit.temporary_lines import TemporaryLines
+from tests.support.traced import traced
 
 _HEX = st.binary(max_size=3).map(lambda drawn: drawn.hex().encode())
 LINES = st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), _HEX), min_size=1)
@@ -70,14 +70,11 @@ def _fill(kept: KeptLines, windows: int) -> list[WindowLines]:
 
 
 def _peak(kept: KeptLines, windows: int) -> int:
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         opened = _fill(kept, windows)
         for window in opened:
             assert sum(map(len, window.taken().values())) == 100
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        return memory()[1]
 
 
 def test_many_incomplete_windows_need_no_more_memory_than_few(spill: Spill) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from stream_anon.microdata.domains.families import in_order
 from stream_anon.privacy.promises import promises_of
 from stream_anon.privacy.weakening import weakened
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import FileRun, run
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 ILLNESSES = ["flu", "cold", "stroke", "angina", None]
 WHOLE: dict[str, Any] = {"invariant": 2, "families": [["a", "b"], ["c", "d", "e"]], "publish": "value"}
@@ -35,75 +34,69 @@ def _policy(folder: Path, **illness: Any) -> Path:
 
 
 def test_what_is_dealt_can_be_declared_released_and_audited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", _people())
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path), "--input", source, "--invariant", "2") == 0
+    assert run("families", "-c", _policy(tmp_path), "--input", source, "--invariant", "2") == 0
     told = capsys.readouterr().out
     dealt = yaml.safe_load(told)["illness"]
     assert dealt["invariant"] == 2
     assert sorted(map(len, dealt["families"])) == [2, 3]
-    policy = _policy(tmp_path, **dealt)
-    released, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, released, "--certificates", proof) == 0
-    records = [json.loads(line) for line in released.read_text().splitlines()]
+    files = FileRun(_policy(tmp_path, **dealt), _people())
+    assert files.anonymize() == 0
+    records = files.released
     shown = {record["illness"] for record in records}
     assert len(records) == 200
     assert len(shown) == 2
     assert {value for text in shown for value in text.split("|")} == {"flu", "cold", "stroke", "angina", "null"}
-    audit = ("audit", "-c", policy, "--output", released, "--certificates", proof)
-    assert run(monkeypatch, *audit) == 0
+    assert files.audit() == 0
 
     records[3]["illness"] = "flu"
-    released.write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_json_lines(files.output, records)
     capsys.readouterr()
-    assert run(monkeypatch, *audit) == 1
+    assert files.audit() == 1
     assert "illness" in capsys.readouterr().out
 
 
 def test_families_whose_values_are_published_are_dealt_by_what_they_cost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", _people())
     command = ("families", "--input", source, "--invariant", "2", "-c")
-    assert run(monkeypatch, *command, _policy(tmp_path), "--publish", "value") == 0
+    assert run(*command, _policy(tmp_path), "--publish", "value") == 0
     told = capsys.readouterr().out
     assert re.search(r"A window of \d+ records of the sample loses 0\.\d{4} \(GCP\), and 0\.\d{4} where", told)
     dealt = yaml.safe_load(told)["illness"]
     assert dealt["publish"] == "value"
     assert sorted(map(len, dealt["families"])) == [2, 3]
-    policy = _policy(tmp_path, **dealt)
-    released, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, released, "--certificates", proof) == 0
-    records = [json.loads(line) for line in released.read_text().splitlines()]
+    files = FileRun(_policy(tmp_path, **dealt), _people())
+    assert files.anonymize() == 0
+    records = files.released
     assert {record["illness"] for record in records} == set(ILLNESSES)
-    audit = ("audit", "-c", policy, "--output", released, "--certificates", proof)
-    assert run(monkeypatch, *audit) == 0
+    assert files.audit() == 0
     capsys.readouterr()
-    assert run(monkeypatch, *command, policy) == 0
+    assert run(*command, files.policy) == 0
     again = yaml.safe_load(capsys.readouterr().out)["illness"]
     assert again["publish"] == "value", "as the policy has it"
-    assert run(monkeypatch, *command, policy, "--publish", "family") == 0
+    assert run(*command, files.policy, "--publish", "family") == 0
     assert "publish" not in yaml.safe_load(capsys.readouterr().out)["illness"]
 
     shown = [value for value in ILLNESSES if value is not None]
     records = [
         record | {"illness": "flu" if record["illness"] == "cold" else record["illness"]} for record in records
     ]
-    released.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert run(monkeypatch, *audit) == 1
+    write_json_lines(files.output, records)
+    assert files.audit() == 1
     told = capsys.readouterr().out
     assert "of its family" in " ".join(told.replace("│", " ").split())
     assert not any(value in told for value in shown)
 
 
-def test_a_value_of_few_people_is_in_a_family_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_of_few_people_is_in_a_family_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = _people()
     records[0]["illness"] = records[1]["illness"] = "something rare"
     source = write_json_lines(tmp_path / "in.jsonl", records)
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path), "--input", source) == 0
+    assert run("families", "-c", _policy(tmp_path), "--input", source) == 0
     told = capsys.readouterr().out
     assert "Values that fewer than 3 people have are in families too (1)" in told
     listed = [value for family in yaml.safe_load(told)["illness"]["families"] for value in family]
@@ -111,13 +104,13 @@ def test_a_value_of_few_people_is_in_a_family_too(
 
 
 def test_families_of_the_policy_stay_and_new_values_are_dealt_among_themselves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = {"invariant": 2, "families": [["flu", "stroke"], ["nobody has it", "nor that"]]}
     source = write_json_lines(tmp_path / "in.jsonl", _people())
     before, policy = _promises(tmp_path, known), _policy(tmp_path, **known)
     command = ("families", "-c", policy, "--input", source, "--invariant")
-    assert run(monkeypatch, *command, "3") == 0
+    assert run(*command, "3") == 0
     told = capsys.readouterr().out
     assert "The families of the policy come first (2)" in told
     dealt = yaml.safe_load(told)["illness"]
@@ -126,28 +119,26 @@ def test_families_of_the_policy_stay_and_new_values_are_dealt_among_themselves(
         *map(set, known["families"]),  # type: ignore[call-overload]
         {"cold", "angina", None},
     ]
-    assert run(monkeypatch, *command, "4") == 2
+    assert run(*command, "4") == 2
     assert "3 values are in no family of the policy; a family needs 4" in " ".join(capsys.readouterr().err.split())
     assert weakened(before, _promises(tmp_path, dealt)) == ()
     larger = {"invariant": 2, "families": [["flu", "stroke", "cold"]]}
-    assert (
-        run(monkeypatch, "families", "-c", _policy(tmp_path, **larger), "--input", source, "--invariant", "2") == 2
-    )
+    assert run("families", "-c", _policy(tmp_path, **larger), "--input", source, "--invariant", "2") == 2
     assert "2 values are in no family of the policy; a family needs 3" in " ".join(capsys.readouterr().err.split())
     _policy(tmp_path, **dealt)
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
+    assert run("families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
     assert yaml.safe_load(capsys.readouterr().out)["illness"] == dealt | {
         "families": [list(family) for family in in_order(tuple(map(tuple, dealt["families"])))]
     }
 
 
 def test_a_rest_stays_and_new_families_of_its_values_are_said_to_be_weaker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = {"invariant": 2, "families": [["flu", "stroke"]], "rest": "other"}
     source = write_json_lines(tmp_path / "in.jsonl", _people())
     before, policy = _promises(tmp_path, known), _policy(tmp_path, **known)
-    assert run(monkeypatch, "families", "-c", policy, "--input", source, "--invariant", "2") == 0
+    assert run("families", "-c", policy, "--input", source, "--invariant", "2") == 0
     told = capsys.readouterr().out
     assert "new families make it weaker" in told
     dealt = yaml.safe_load(told)["illness"]
@@ -155,17 +146,17 @@ def test_a_rest_stays_and_new_families_of_its_values_are_said_to_be_weaker(
     assert [each.place for each in weakened(before, _promises(tmp_path, dealt))] == [
         "privacy.sensitive.illness.rest"
     ]
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
+    assert run("families", "-c", _policy(tmp_path, **dealt), "--input", source) == 0
     assert "weaker" not in capsys.readouterr().out
 
 
 def test_values_that_are_one_in_other_letters_are_not_dealt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records = _people()
     records[0]["illness"], records[1]["illness"] = "Flu", " cold"
     source = write_json_lines(tmp_path / "in.jsonl", records)
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path), "--input", source) == 2
+    assert run("families", "-c", _policy(tmp_path), "--input", source) == 2
     told = capsys.readouterr().err
     assert "2 values differ from another one only in case" in told
     assert "flu" not in told.lower()
@@ -177,14 +168,10 @@ def test_values_that_are_one_in_other_letters_are_not_dealt(
     ids=["too-few-values", "no-sensitive-attribute"],
 )
 def test_what_cannot_be_dealt_is_said(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    why: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
 ) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", _people())
-    assert run(monkeypatch, "families", "-c", _policy(tmp_path), "--input", source, *arguments) == 2
+    assert run("families", "-c", _policy(tmp_path), "--input", source, *arguments) == 2
     assert why in capsys.readouterr().err
 
 

@@ -7,18 +7,16 @@ import pytest
 
 from stream_anon.errors import SettingsError
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 
-def test_the_learned_file_holds_no_value_and_is_read_by_the_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_learned_file_holds_no_value_and_is_read_by_the_settings(tmp_path: Path) -> None:
     sample = write_json_lines(tmp_path / "sample.jsonl", people(200))
     target = tmp_path / "order.json"
     plain = write_policy(tmp_path)
     digest = load_policy(plain).digest
-    assert run(monkeypatch, "learn", sample, "-c", plain, "-o", target) == 0
+    assert run("learn", sample, "-c", plain, "-o", target) == 0
     text = target.read_text()
     assert not [city for city in ("Oslo", "Bergen", "Rome", "Bari", "north", "south") if city in text]
     assert set(json.loads(text)["order"]) == {"age", "home.city"}
@@ -27,9 +25,9 @@ def test_the_learned_file_holds_no_value_and_is_read_by_the_settings(
     assert policy.digest == digest  # another order is not another policy
 
 
-def test_an_order_of_other_attributes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_order_of_other_attributes_is_refused(tmp_path: Path) -> None:
     sample = write_json_lines(tmp_path / "sample.jsonl", people(200))
-    assert run(monkeypatch, "learn", sample, "-c", write_policy(tmp_path), "-o", tmp_path / "o.json") == 0
+    assert run("learn", sample, "-c", write_policy(tmp_path), "-o", tmp_path / "o.json") == 0
     wider = {"age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 120}}}
     with pytest.raises(SettingsError, match="learned for other quasi-identifiers"):
         load_policy(write_policy(tmp_path, engine={"order": "o.json"}, attributes=wider))
@@ -42,7 +40,7 @@ def test_a_file_that_is_no_order_is_refused(tmp_path: Path, text: str) -> None:
         load_policy(write_policy(tmp_path, engine={"order": "o.json"}))
 
 
-def test_a_sample_too_small_to_learn_from_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_too_small_to_learn_from_is_refused(tmp_path: Path) -> None:
     sample = write_json_lines(tmp_path / "sample.jsonl", people(3))
     policy = write_policy(tmp_path)
-    assert run(monkeypatch, "learn", sample, "-c", policy, "-o", tmp_path / "o.json") == 2
+    assert run("learn", sample, "-c", policy, "-o", tmp_path / "o.json") == 2

@@ -9,23 +9,21 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stream_anon import extras
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 
 def _files(folder: Path) -> tuple[Path, Path]:
     return write_policy(folder), write_json_lines(folder / "in.jsonl", people(500))
 
 
-def test_a_plan_is_a_table_an_answer_and_a_document(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_is_a_table_an_answer_and_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, source = _files(tmp_path)
     document = tmp_path / "plan.json"
     command = ["plan", policy, "--input", source, "--rate", "50/s", "--k", "3,5", "--records", "50,100,9000"]
     command += ["--engine", "mondrian", "--window-delay", "60s", "--json", document]
-    assert run(monkeypatch, *command, "--max-delay", "1500ms", "--max-suppressed", "50%") == 0
+    assert run(*command, "--max-delay", "1500ms", "--max-suppressed", "50%") == 0
     text = capsys.readouterr().out
     assert "500 records at 50 a second, evenly spaced" in text
     assert "Asked: a delay of at most 1.5 s, at most 50% suppressed" in text
@@ -52,12 +50,12 @@ def test_a_plan_is_a_table_an_answer_and_a_document(
 
 
 def test_with_the_length_of_a_record_the_plan_says_how_many_workers_are_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source = _files(tmp_path)
     document = tmp_path / "plan.json"
     command = ["plan", policy, "--input", source, "--rate", "200000/s", "--record-bytes", "1KB", "--json", document]
-    assert run(monkeypatch, *command, "--records", "50,100", "--engine", "mondrian") == 0
+    assert run(*command, "--records", "50,100", "--engine", "mondrian") == 0
     text = capsys.readouterr().out
     found = json.loads(document.read_text())
     Draft202012Validator(json.loads((ROOT / "schemas" / "plan.schema.json").read_text())).validate(found)
@@ -68,14 +66,12 @@ def test_with_the_length_of_a_record_the_plan_says_how_many_workers_are_needed(
         assert line in text
 
 
-def test_limits_that_nothing_meets_end_with_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_limits_that_nothing_meets_end_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, source = _files(tmp_path)
     command = ["plan", policy, "--input", source, "--rate", "50/s", "--records", "50", "--engine", "mondrian"]
-    assert run(monkeypatch, *command, "--max-loss", "0%") == 1
+    assert run(*command, "--max-loss", "0%") == 1
     assert "no setting that was tried meets it" in capsys.readouterr().out
-    assert run(monkeypatch, *command) == 0
+    assert run(*command) == 0
 
 
 @pytest.mark.parametrize(
@@ -95,21 +91,17 @@ def test_limits_that_nothing_meets_end_with_1(
     ],
 )
 def test_an_option_that_cannot_be_read_is_named(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    word: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], word: str
 ) -> None:
     policy, source = _files(tmp_path)
-    assert run(monkeypatch, "plan", policy, "--input", source, *options) == 2
+    assert run("plan", policy, "--input", source, *options) == 2
     assert word in capsys.readouterr().err
 
 
-def test_a_plan_needs_a_policy_and_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_needs_a_policy_and_a_sample(tmp_path: Path) -> None:
     policy, source = _files(tmp_path)
-    assert run(monkeypatch, "plan", "--input", source, "--rate", "5/s") == 2
-    assert run(monkeypatch, "plan", policy, "--rate", "5/s") == 2
+    assert run("plan", "--input", source, "--rate", "5/s") == 2
+    assert run("plan", policy, "--rate", "5/s") == 2
 
 
 def test_a_picture_without_matplotlib_says_what_to_install(
@@ -118,14 +110,14 @@ def test_a_picture_without_matplotlib_says_what_to_install(
     policy, source = _files(tmp_path)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     command = ("plan", policy, "--input", source, "--rate", "50/s", "--svg", tmp_path / "plan.svg")
-    assert run(monkeypatch, *command) == 2
+    assert run(*command) == 2
     assert "pip install matplotlib" in capsys.readouterr().err
     assert not (tmp_path / "plan.svg").exists()
 
 
-def test_a_picture_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     policy, source = _files(tmp_path)
     command = ["plan", policy, "--input", source, "--rate", "50/s", "--records", "50,100", "--engine", "mondrian"]
-    assert run(monkeypatch, *command, "--svg", tmp_path / "plan.svg") == 0
+    assert run(*command, "--svg", tmp_path / "plan.svg") == 0
     assert (tmp_path / "plan.svg").read_bytes().startswith(b"<?xml")

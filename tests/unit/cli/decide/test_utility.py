@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from stream_anon import extras
 from stream_anon.operations.utility import classifiers
+from tests.support.commands import run
 from tests.support.data import ROOT
-from tests.unit.cli.run.test_anonymize import run
 from tests.unit.operations.utility.test_classifier_scores import Hurried, files
 
 SCHEMA = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())
@@ -30,13 +30,13 @@ def test_classifiers_are_shown_in_tables_in_json_by_the_schema_and_on_the_page(
     policy, source, test, outputs = files(tmp_path)
     page = tmp_path / "page.html"
     asked = ("utility", source, *outputs, "-c", policy, "--label", "illness", "--test", test)
-    assert run(monkeypatch, *asked, "--html", page) == 0
+    assert run(*asked, "--html", page) == 0
     out = capsys.readouterr().out
     assert "decision tree" in out
     assert "(100%)" in out
     assert not any(value in out for value in ("Oslo", "north", "flu"))
     assert "Accuracy of classifiers for illness" in page.read_text()
-    assert run(monkeypatch, *asked, "--json") == 0
+    assert run(*asked, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert Draft202012Validator(SCHEMA).is_valid(document)
     assert document["learning"]["tested"] == 100
@@ -56,7 +56,7 @@ def test_figures_of_classifiers_that_time_kept_from_records_are_marked_in_the_ta
     monkeypatch.setattr("stream_anon.cli.decide.utility.SystemClock", Hurried)
     page = tmp_path / "page.html"
     asked = ("utility", source, *outputs, "-c", policy, "--label", "illness", "--test", test, "--seconds", "0.3")
-    assert run(monkeypatch, *asked, "--html", page) == 0
+    assert run(*asked, "--html", page) == 0
     out, written = capsys.readouterr().out, page.read_text()
     (row,) = (line for line in out.splitlines() if line.startswith("decision tree"))
     assert row.count(" *") == 3, "the original and both releases"
@@ -70,7 +70,7 @@ def test_without_a_label_the_figures_fit_the_schema_and_scikit_learn_is_not_need
 ) -> None:
     policy, source, _, outputs = files(tmp_path)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--json") == 0
+    assert run("utility", source, *outputs, "-c", policy, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert Draft202012Validator(SCHEMA).is_valid(document)
     assert not Draft202012Validator(SCHEMA).is_valid(document | {"value": "Oslo"})
@@ -83,28 +83,26 @@ def test_a_label_without_scikit_learn_says_what_to_install(
 ) -> None:
     policy, source, _, outputs = files(tmp_path)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    assert run(monkeypatch, "utility", source, *outputs, "-c", policy, "--label", "illness") == 2
+    assert run("utility", source, *outputs, "-c", policy, "--label", "illness") == 2
     assert "pip install scikit-learn" in capsys.readouterr().err
 
 
-def test_a_label_of_eight_records_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_label_of_eight_records_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, source, _, outputs = files(tmp_path)
     for path in (source, outputs[0]):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:8]))
     asked = ("utility", source, outputs[0], "-c", policy)
-    assert run(monkeypatch, *asked, "--label", "illness") == 2
+    assert run(*asked, "--label", "illness") == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "8 records" in told
     assert "too few for --label: classifiers need 20 records" in told
-    assert run(monkeypatch, *asked) == 0, "the other measures need no label"
+    assert run(*asked) == 0, "the other measures need no label"
 
 
 @pytest.mark.parametrize("option", [("--test", "test.jsonl"), ("--search",)])
 def test_options_of_classifiers_need_a_label(
-    option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    option: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, _, outputs = files(tmp_path)
-    assert run(monkeypatch, "utility", source, *outputs, "-c", policy, *option) == 2
+    assert run("utility", source, *outputs, "-c", policy, *option) == 2
     assert f"{option[0]}: needs --label NAME" in capsys.readouterr().err

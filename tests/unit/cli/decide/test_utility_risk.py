@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stream_anon.measures.uniqueness import SampleClasses, population_uniqueness
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.pages import rows_of
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 SCHEMA = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())
 AGE = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [10, 50]}}
@@ -52,10 +52,8 @@ def _files(
     return [write_json_lines(folder / "in.jsonl", records), *outputs, "-c", policy]
 
 
-def _told(
-    asked: list[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> dict[str, Any]:
-    assert run(monkeypatch, "utility", *asked, "--json") == 0
+def _told(asked: list[object], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert run("utility", *asked, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(SCHEMA).validate(document)
     risk: dict[str, Any] = document["risk"]
@@ -63,10 +61,10 @@ def _told(
 
 
 def test_risks_before_and_after_are_those_counted_by_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = _files(tmp_path, EIGHT, SEVEN, [])
-    risk = _told([*files, "--risk-threshold", "0.3"], monkeypatch, capsys)
+    risk = _told([*files, "--risk-threshold", "0.3"], capsys)
     assert (risk["threshold"], risk["population"], risk["told_apart"]) == (0.3, None, True)
     assert risk["original"] == {
         "individuals": 8,
@@ -82,19 +80,17 @@ def test_risks_before_and_after_are_those_counted_by_hand(
     assert (nothing["individuals"], nothing["prosecutor"]["highest"], nothing["unique"]) == (0, 0, 0)
 
 
-def test_the_threshold_is_a_fifth_where_none_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_threshold_is_a_fifth_where_none_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = _files(tmp_path, EIGHT, SEVEN, [("*", "*")] * 8)
-    one, other = _told(files, monkeypatch, capsys)["releases"]
+    one, other = _told(files, capsys)["releases"]
     assert (one["prosecutor"]["above"], other["prosecutor"]["above"]) == (1, 0)
 
 
 def test_of_a_population_a_journalists_risk_and_its_uniques_are_estimated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = _files(tmp_path, EIGHT, SEVEN)
-    risk = _told([*files, "--risk-threshold", "0.04", "--population", "80"], monkeypatch, capsys)
+    risk = _told([*files, "--risk-threshold", "0.04", "--population", "80"], capsys)
     # Ten people of the population stand behind each of the file: classes of 20, 10, 30, 10, 10, then of 30 and 40.
     before, after = risk["original"], risk["releases"][0]
     assert before["journalist"] == pytest.approx({"highest": 1 / 10, "average": 5 / 80, "above": 5 / 8})
@@ -112,11 +108,9 @@ def test_of_a_population_a_journalists_risk_and_its_uniques_are_estimated(
     assert set(after["population_unique"].values()) == {0}, "a release without unique records has none"
 
 
-def test_individuals_are_counted_and_not_their_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_individuals_are_counted_and_not_their_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = _files(tmp_path, TWICE, [(YOUNG, "north")] * 6)
-    risk = _told([*files, "--risk-threshold", "0.4"], monkeypatch, capsys)
+    risk = _told([*files, "--risk-threshold", "0.4"], capsys)
     # By records there would be two classes of three, and nobody unique.
     assert risk["original"]["individuals"] == 3
     assert risk["original"]["prosecutor"] == pytest.approx({"highest": 1, "average": 2 / 3, "above": 1})
@@ -127,25 +121,25 @@ def test_individuals_are_counted_and_not_their_records(
 
 
 def test_where_every_record_is_another_persons_records_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = _files(tmp_path, TWICE, [(YOUNG, "north")] * 4, individual="every-record")
-    risk = _told(files, monkeypatch, capsys)
+    risk = _told(files, capsys)
     assert (risk["told_apart"], risk["original"]["individuals"], risk["original"]["unique"]) == (False, 6, 0)
     assert risk["releases"][0]["prosecutor"]["highest"] == 1 / 4
-    assert run(monkeypatch, "utility", *files) == 0
+    assert run("utility", *files) == 0
     assert "records in classes" in capsys.readouterr().out
 
 
 def test_individuals_that_a_release_does_not_tell_apart_are_as_few_as_they_can_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = _files(tmp_path, TWICE, [(YOUNG, "north")] * 4)
-    (after,) = _told([*files, "--risk-threshold", "0.4"], monkeypatch, capsys)["releases"]
+    (after,) = _told([*files, "--risk-threshold", "0.4"], capsys)["releases"]
     # Four records may be of p2 and p0 alone, or of all three.
     assert (after["individuals"], after["exact"]) == (2, False)
     assert after["prosecutor"] == pytest.approx({"highest": 1 / 2, "average": 1 / 2, "above": 1})
-    assert run(monkeypatch, "utility", *files) == 0
+    assert run("utility", *files) == 0
     out = capsys.readouterr().out
     assert "≥ 2" in out
     assert "≤ 50.00%" in out
@@ -153,23 +147,21 @@ def test_individuals_that_a_release_does_not_tell_apart_are_as_few_as_they_can_b
 
 
 def test_somebody_with_several_tuples_is_one_of_the_unique_and_counts_in_each_class(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     several = [("p0", 1, "Oslo"), ("p0", 2, "Oslo"), ("p1", 3, "Rome"), ("p2", 3, "Rome")]
     files = _files(tmp_path, several, [("*", "*")] * 4)
     # The population is no larger than the file, where p0 counts twice.
-    risk = _told([*files, "--population", "3"], monkeypatch, capsys)
+    risk = _told([*files, "--population", "3"], capsys)
     assert (risk["original"]["individuals"], risk["original"]["unique"]) == (4, pytest.approx(1 / 3))
     assert risk["original"]["prosecutor"]["average"] == 3 / 4
     assert risk["original"]["journalist"] == risk["original"]["prosecutor"]
 
 
-def test_the_table_and_the_page_show_every_risk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_and_the_page_show_every_risk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files, page = _files(tmp_path, EIGHT, SEVEN), tmp_path / "page.html"
     asked = [*files, "--risk-threshold", "0.3", "--population", "80", "--html", page]
-    assert run(monkeypatch, "utility", *asked) == 0
+    assert run("utility", *asked) == 0
     out, written = capsys.readouterr().out, page.read_text()
     rows = {
         "individuals in classes": ("8", "7"),
@@ -189,15 +181,11 @@ def test_the_table_and_the_page_show_every_risk(
     assert not any(value in out + written for value in ("Oslo", "north", "p0"))
 
 
-def test_a_population_smaller_than_the_file_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "utility", *_files(tmp_path, EIGHT, SEVEN), "--population", "7") == 2
+def test_a_population_smaller_than_the_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("utility", *_files(tmp_path, EIGHT, SEVEN), "--population", "7") == 2
     assert "--population: must be at least the 8 individuals" in capsys.readouterr().err
 
 
-def test_a_release_of_other_people_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "utility", *_files(tmp_path, TWICE, [(OLD, "south")])) == 2
+def test_a_release_of_other_people_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("utility", *_files(tmp_path, TWICE, [(OLD, "south")])) == 2
     assert "it is not a release of" in capsys.readouterr().err

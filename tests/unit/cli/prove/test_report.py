@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.fullest import full_report
 from tests.unit.cli.prove.test_signing_key import Signed
-from tests.unit.cli.run.test_anonymize import run
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "schemas" / "report.schema.json").read_text()))
 
@@ -19,12 +19,12 @@ SCHEMA = Draft202012Validator(json.loads((ROOT / "schemas" / "report.schema.json
 @pytest.fixture
 def signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Signed:
     monkeypatch.setenv("COLUMNS", "200")
-    return Signed(tmp_path, monkeypatch, "--by-arrival")
+    return Signed(tmp_path, "--by-arrival")
 
 
 def _report(signed: Signed, *more: object) -> int:
     files = ("--output", signed.output, "--certificates", signed.certificates)
-    return run(signed.monkeypatch, "report", "-c", signed.policy, *files, *more)
+    return run("report", "-c", signed.policy, *files, *more)
 
 
 def test_a_report_is_written_and_signed(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,11 +42,11 @@ def test_a_report_is_written_and_signed(signed: Signed, capsys: pytest.CaptureFi
     assert told["audit"]["counts"]["signed"] == told["records"]["windows"] == 4
     assert paths["html"].read_text().startswith("<!doctype html>")
     for path in paths.values():
-        assert run(signed.monkeypatch, "verify", path, "--public-key", public) == 0
-        assert run(signed.monkeypatch, "verify", path, "--public-key", signed.folder / "2.pub") == 1
+        assert run("verify", path, "--public-key", public) == 0
+        assert run("verify", path, "--public-key", signed.folder / "2.pub") == 1
     paths["json"].write_text(json.dumps(told | {"holds": False}))
     capsys.readouterr()
-    assert run(signed.monkeypatch, "verify", paths["json"], "--public-key", public) == 1
+    assert run("verify", paths["json"], "--public-key", public) == 1
     assert "somebody changed" in capsys.readouterr().err
 
 
@@ -119,7 +119,7 @@ def test_an_empty_period_is_said_to_show_nothing(signed: Signed, capsys: pytest.
 
 
 def test_files_need_their_certificates(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(signed.monkeypatch, "report", "-c", signed.policy, "--output", signed.output) == 2
+    assert run("report", "-c", signed.policy, "--output", signed.output) == 2
     assert "--certificates" in capsys.readouterr().err
 
 

@@ -13,37 +13,31 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from stream_anon.privacy.signing.signature import read_signature, signed_parts
+from tests.support.commands import FileRun, run
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
 from tests.support.signing import key_of, public_of, secret_of
-from tests.unit.cli.run.test_anonymize import run
 
 ONE = key_of(1)
 
 
-class Signed:
+class Signed(FileRun):
     """A file that was released with signed certificates, beside the public keys 1 and 2."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-        self.folder, self.monkeypatch = folder, monkeypatch
-        self.policy = write_policy(folder, certificates={"sign": {"key_file": "sign.key"}})
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        policy = write_policy(folder, certificates={"sign": {"key_file": "sign.key"}})
         for number in (1, 2):
             (folder / f"{number}.pub").write_bytes(key_of(number).public)
         (folder / "sign.key").write_bytes(secret_of(1))
-        self.output, self.certificates = folder / "out.jsonl", folder / "c.jsonl"
-        source = write_json_lines(folder / "in.jsonl", people(160))
-        files = (source, self.output, "--certificates", self.certificates)
-        assert run(monkeypatch, "anonymize", "-c", self.policy, *files, *options) == 0
-
-    def audit(self, *more: object) -> int:
-        files = ("--output", self.output, "--certificates", self.certificates)
-        return run(self.monkeypatch, "audit", "-c", self.policy, *files, *more)
+        super().__init__(policy, people(160))
+        assert self.anonymize(*options) == 0
 
 
 @pytest.fixture
 def signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Signed:
     monkeypatch.setenv("COLUMNS", "200")
-    return Signed(tmp_path, monkeypatch, "--by-arrival")
+    return Signed(tmp_path, "--by-arrival")
 
 
 def test_certificates_of_a_file_are_signed_and_hold_by_the_public_key(
@@ -65,7 +59,6 @@ def test_ten_lines_of_the_page_on_the_audit_check_a_file_without_this_software(s
     page = (ROOT / "docs" / "explain" / "audit.md").read_text()
     (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (signed.folder / "sign.pub").write_bytes(ONE.public)
-    (signed.folder / "certificates.jsonl").write_bytes(signed.certificates.read_bytes())
 
     def check() -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "ignore", "-c", script]
@@ -73,7 +66,7 @@ def test_ten_lines_of_the_page_on_the_audit_check_a_file_without_this_software(s
 
     assert check().stdout.split() == ["holds"] * 5
     changed = signed.certificates.read_bytes().replace(b'"schema":2', b'"schema": 2', 1)
-    (signed.folder / "certificates.jsonl").write_bytes(changed)
+    signed.certificates.write_bytes(changed)
     failed = check()
     assert (failed.returncode, failed.stdout.split()) == (1, ["holds"])  # the policy document is as it was
     assert "InvalidSignature" in failed.stderr
@@ -112,20 +105,18 @@ def test_who_signs_and_what_does_not_hold_stand_in_the_report(
     assert report("1.pub", 1)["kinds"] == {"unsigned": 5}
 
 
-def test_one_table_is_signed_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = Signed(tmp_path, monkeypatch)
+def test_one_table_is_signed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Signed(tmp_path)
     assert table.audit("--public-key", tmp_path / "1.pub") == 0
     assert "hold in 1 of 1 windows" in capsys.readouterr().out
 
 
-def test_a_key_is_read_only_where_certificates_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_read_only_where_certificates_are_written(tmp_path: Path) -> None:
     policy = write_policy(tmp_path, certificates={"sign": {"key_file": "absent"}})
     source = write_json_lines(tmp_path / "in.jsonl", people(60))
-    assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 0
+    assert run("anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 0
     proof = ("--certificates", tmp_path / "c.jsonl")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / "other.jsonl", *proof) == 2
+    assert run("anonymize", "-c", policy, source, tmp_path / "other.jsonl", *proof) == 2
     assert not (tmp_path / "other.jsonl").exists()
 
 
@@ -147,15 +138,15 @@ def test_a_file_that_holds_no_public_key_is_an_error_without_its_content(
 
 
 def test_a_new_key_is_for_its_owner_only_and_its_public_key_is_printed_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "sign.key"
-    assert run(monkeypatch, "signing-key", file, "--new") == 0
+    assert run("signing-key", file, "--new") == 0
     made = capsys.readouterr()
     assert file.stat().st_mode & 0o777 == 0o600
     assert made.out.startswith("-----BEGIN PUBLIC KEY-----\n")
     assert "keep it secret" in made.err
-    assert run(monkeypatch, "signing-key", file) == 0
+    assert run("signing-key", file) == 0
     again = capsys.readouterr()
     assert again.out == made.out
     (name,) = again.err.split()[1:]
@@ -165,25 +156,21 @@ def test_a_new_key_is_for_its_owner_only_and_its_public_key_is_printed_each_time
     assert all(secret not in text for text in (made.out, made.err, again.out, again.err))
 
 
-def test_a_key_is_never_written_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_key_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "sign.key"
     file.write_bytes(secret_of(1))
-    assert run(monkeypatch, "signing-key", file, "--new") == 2
+    assert run("signing-key", file, "--new") == 2
     assert "is there already" in capsys.readouterr().err
     assert file.read_bytes() == secret_of(1)
-    assert run(monkeypatch, "signing-key", tmp_path / "nowhere" / "sign.key", "--new") == 2
+    assert run("signing-key", tmp_path / "nowhere" / "sign.key", "--new") == 2
     assert "no key can be made there" in capsys.readouterr().err
 
 
-def test_the_public_key_of_what_is_no_key_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "signing-key", tmp_path / "absent") == 2
+def test_the_public_key_of_what_is_no_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("signing-key", tmp_path / "absent") == 2
     file = tmp_path / "text"
     file.write_text("Mrs Smith")
-    assert run(monkeypatch, "signing-key", file) == 2
+    assert run("signing-key", file) == 2
     text = capsys.readouterr().err
     assert "certificates.sign.key_file" in text
     assert "Smith" not in text

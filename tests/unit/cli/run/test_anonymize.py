@@ -14,44 +14,19 @@ import pytest
 from numba.core import event
 
 from stream_anon.cli import compiling
-from stream_anon.cli import main as cli
 from stream_anon.cli.compiling import saying_when_compiling
+from tests.support.commands import FileRun, run
 from tests.support.data import shared_data
 from tests.support.policies import people, write_document, write_json_lines, write_policy
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["stream-anon", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return int(left.value.code or 0)
-
-
-def test_output_report_and_certificates_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = write_policy(tmp_path)
+def test_output_report_and_certificates_agree(tmp_path: Path) -> None:
     records = people(120)
     records[3]["home"] = {"city": "Atlantis"}
-    source = write_json_lines(tmp_path / "in.jsonl", records)
-    target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
-    code = run(
-        monkeypatch,
-        "anonymize",
-        "-c",
-        policy,
-        source,
-        target,
-        "--certificates",
-        proof,
-        "--report",
-        report,
-        "--k",
-        4,
-        "--by-arrival",
-    )
-    assert code == 0
-    released = [json.loads(line) for line in target.read_text().splitlines()]
-    told = json.loads(report.read_text())
-    document, *certificates = [json.loads(line) for line in proof.read_text().splitlines()]
+    files = FileRun(write_policy(tmp_path), records)
+    assert files.anonymize("--k", 4, "--by-arrival") == 0
+    told, released = files.report, files.released
+    document, *certificates = files.parts
     assert {c["promises"] for c in certificates} == {document["promises"]}
     assert told["records_in"] == 120
     assert told["released"] == len(released) == sum(c["released"] for c in certificates)
@@ -69,15 +44,14 @@ def test_output_report_and_certificates_agree(tmp_path: Path, monkeypatch: pytes
     ("options", "windows"), [((), 1), (("--by-arrival",), 3), (("--max-records", 60), 2)], ids=str
 )
 def test_a_file_is_one_window_unless_windows_by_arrival_are_asked_for(
-    options: tuple[object, ...], windows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: tuple[object, ...], windows: int, tmp_path: Path
 ) -> None:
-    source, report = write_json_lines(tmp_path / "in.jsonl", people(120)), tmp_path / "r.json"
-    policy, target = write_policy(tmp_path), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--report", report, *options) == 0
-    assert json.loads(report.read_text())["windows"] == windows
+    files = FileRun(write_policy(tmp_path), people(120))
+    assert files.anonymize(*options) == 0
+    assert files.report["windows"] == windows
 
 
-def test_csv_loses_no_record_and_publishes_no_small_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csv_loses_no_record_and_publishes_no_small_class(tmp_path: Path) -> None:
     policy = write_policy(tmp_path)
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     with source.open("w", newline="") as file:
@@ -87,7 +61,7 @@ def test_csv_loses_no_record_and_publishes_no_small_class(tmp_path: Path, monkey
             writer.writerow(
                 [record["person"], record["age"], record["home"]["city"], record["visits"], record["illness"], "x"]
             )
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 0
+    assert run("anonymize", "-c", policy, source, target) == 0
     rows = list(csv.reader(target.read_text().splitlines(), delimiter=";"))
     assert rows[0] == ["age", "home.city", "visits", "illness"]
     assert len(rows) == 91
@@ -119,7 +93,7 @@ def csv_text(count: int) -> str:
 
 def piped(monkeypatch: pytest.MonkeyPatch, text: str, *arguments: object) -> int:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode()))))
-    return run(monkeypatch, "anonymize", *arguments, "-", "-")
+    return run("anonymize", *arguments, "-", "-")
 
 
 def test_csv_passes_through_standard_streams(
@@ -140,7 +114,7 @@ def test_csv_that_is_read_as_json_lines_says_how_to_read_it(
     assert "say --format csv" in " ".join(told.split())
 
 
-def unfit(monkeypatch: pytest.MonkeyPatch, folder: Path, *options: object) -> int:
+def unfit(folder: Path, *options: object) -> int:
     """Anonymize 100 records, ten of which do not fit: 6 at age, 3 at home.city, and one that is no JSON."""
     records = people(100)
     for place in range(6):
@@ -150,15 +124,15 @@ def unfit(monkeypatch: pytest.MonkeyPatch, folder: Path, *options: object) -> in
     source = write_json_lines(folder / "in.jsonl", records)
     lines = source.read_text().splitlines()
     source.write_text("\n".join([*lines[:9], "", "Zyxwvut", *lines[10:]]) + "\n")
-    return run(monkeypatch, "anonymize", "-c", write_policy(folder), source, folder / "out.jsonl", *options)
+    return run("anonymize", "-c", write_policy(folder), source, folder / "out.jsonl", *options)
 
 
 def test_rejects_are_written_by_line_reason_and_attribute(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rejects, report = tmp_path / "rejects.jsonl", tmp_path / "report.json"
     options = ("--rejects", rejects, "--report", report, "--max-rejected", "10%")
-    assert unfit(monkeypatch, tmp_path, *options) == 0
+    assert unfit(tmp_path, *options) == 0
     told = [json.loads(line) for line in rejects.read_text().splitlines()]
     assert [each["line"] for each in told] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
     assert told[0] == {"line": 1, "reason": "wrong-type", "attribute": "age"}
@@ -176,11 +150,11 @@ def test_rejects_are_written_by_line_reason_and_attribute(
 
 @pytest.mark.parametrize("bound", [(), ("--max-rejected", "9.9%"), ("--max-rejected", "9")])
 def test_too_many_rejects_leave_no_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bound: tuple[str, ...]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: tuple[str, ...]
 ) -> None:
     rejects = tmp_path / "rejects.jsonl"
     options = ("--rejects", rejects, "--certificates", tmp_path / "c.jsonl", *bound)
-    assert unfit(monkeypatch, tmp_path, *options) == 1
+    assert unfit(tmp_path, *options) == 1
     written = {path.name for path in tmp_path.iterdir()} - {"policy.yaml.draws-key"}
     assert written == {"policy.yaml", "in.jsonl", "rejects.jsonl"}
     assert len(rejects.read_text().splitlines()) == 10
@@ -191,10 +165,8 @@ def test_too_many_rejects_leave_no_output(
 
 
 @pytest.mark.parametrize("bound", ["101%", "-1", "many", "5 percent"])
-def test_a_bound_of_rejects_that_is_no_share_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
-) -> None:
-    assert unfit(monkeypatch, tmp_path, f"--max-rejected={bound}") == 2
+def test_a_bound_of_rejects_that_is_no_share_is_refused(tmp_path: Path, bound: str) -> None:
+    assert unfit(tmp_path, f"--max-rejected={bound}") == 2
 
 
 def test_a_stopped_run_leaves_no_file(tmp_path: Path) -> None:
@@ -240,45 +212,37 @@ def await_windows(folder: Path) -> None:
     ],
 )
 def test_bad_settings_are_named_by_file_and_key(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    change: dict[str, dict[str, object]],
-    key: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, dict[str, object]], key: str
 ) -> None:
     policy = write_policy(tmp_path, **change)
     source = write_json_lines(tmp_path / "in.jsonl", people(3))
-    assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 2
+    assert run("anonymize", "-c", policy, source, tmp_path / "out.jsonl") == 2
     told = capsys.readouterr().err
     assert key in told
     assert str(policy) in told
     assert "Traceback" not in told
 
 
-def test_the_output_cannot_overwrite_the_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_output_cannot_overwrite_the_input(tmp_path: Path) -> None:
     source = write_json_lines(tmp_path / "in.jsonl", people(5))
     before = source.read_bytes()
-    assert run(monkeypatch, "anonymize", "-c", write_policy(tmp_path), source, source) == 2
+    assert run("anonymize", "-c", write_policy(tmp_path), source, source) == 2
     assert source.read_bytes() == before
 
 
-def test_a_seed_repeats_the_classes_and_never_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_repeats_the_classes_and_never_the_order(tmp_path: Path) -> None:
     """A seed governs classes only: two runs without a key give the same classes in another order."""
     policy = write_policy(tmp_path)
     source = write_json_lines(tmp_path / "in.jsonl", people(50))
     outputs = []
     for name in ("a.jsonl", "b.jsonl"):
-        assert (
-            run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / name, "--seed", 7, "--fresh-draws") == 0
-        )
+        assert run("anonymize", "-c", policy, source, tmp_path / name, "--seed", 7, "--fresh-draws") == 0
         outputs.append((tmp_path / name).read_text().splitlines())
     assert sorted(outputs[0]) == sorted(outputs[1])
     assert outputs[0] != outputs[1]
 
 
-def test_the_census_file_is_published_whole_at_the_k_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_census_file_is_published_whole_at_the_k_asked_for(tmp_path: Path) -> None:
     folder = shared_data("arx-adult")
     names = ["sex", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
     hierarchies = {
@@ -299,8 +263,7 @@ def test_the_census_file_is_published_whole_at_the_k_asked_for(
     }
     policy = write_document(tmp_path, document)
     report = tmp_path / "r.json"
-    assert run(
-        monkeypatch, "anonymize", "-c", policy, folder / "adult.csv", tmp_path / "out.csv", "--report", report
+    assert run("anonymize", "-c", policy, folder / "adult.csv", tmp_path / "out.csv", "--report", report
     ) == 0  # fmt: skip
     told = json.loads(report.read_text())
     assert (told["records_in"], told["released"], told["achieved_k"]) == (30_162, 30_162, 10)
@@ -331,82 +294,43 @@ def test_compiling_is_told_only_when_it_happens_and_as_what_it_is(
 
 
 def test_missing_values_are_told_by_report_summary_and_certificate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    policy = write_policy(tmp_path)
     records = [record | {"visits": None, "age": None if i % 4 == 0 else 30} for i, record in enumerate(people(40))]
-    source, proof, report = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / "c", tmp_path / "r.json"
-    code = run(
-        monkeypatch,
-        "anonymize",
-        "-c",
-        policy,
-        source,
-        tmp_path / "out.jsonl",
-        "--certificates",
-        proof,
-        "--report",
-        report,
-        "--accept-risk",
-        "missing-field",
-        "--accept-risk",
-        "rare-values",
-    )
-    assert code == 0
-    assert json.loads(report.read_text())["missing"] == {"visits": 40, "age": 10}
-    certificate = proof.read_text().splitlines()[-1]
-    assert json.loads(certificate)["missing"] == {"visits": 40, "age": 10}
+    files = FileRun(write_policy(tmp_path), records)
+    assert files.anonymize("--accept-risk", "missing-field", "--accept-risk", "rare-values") == 0
+    assert files.report["missing"] == files.parts[-1]["missing"] == {"visits": 40, "age": 10}
     assert "without a value: visits 100.0%" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_texts_that_mean_a_missing_value_are_published_as_missing(
-    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_that_mean_a_missing_value_are_published_as_missing(suffix: str, tmp_path: Path) -> None:
     policy = write_policy(
         tmp_path,
         input={"null_values": ["NA", "-"]},
         attributes={"visits": {"role": "insensitive", "type": "integer"}},
     )
-    source, target = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
-    proof, report = tmp_path / "c.jsonl", tmp_path / "r.json"
     rows = [{"person": f"p{i}", "age": "NA" if i % 2 else 30, "visits": "NA", "illness": "-"} for i in range(39)]
     rows.append({"person": "NA", "age": 30, "visits": 1, "illness": "flu"})
-    if suffix == ".csv":
-        with source.open("w", newline="") as file:
-            writer = csv.DictWriter(file, ["person", "age", "home.city", "visits", "illness"])
-            writer.writeheader()
-            writer.writerows({**row, "home.city": "Oslo"} for row in rows)
-    else:
-        write_json_lines(source, [{**row, "home": {"city": "Oslo"}} for row in rows])
-    options = ("--certificates", proof, "--report", report, "--accept-risk", "missing-field")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
-    told = json.loads(report.read_text())
+    city = {"home.city": "Oslo"} if suffix == ".csv" else {"home": {"city": "Oslo"}}
+    files = FileRun(policy, [row | city for row in rows], suffix)
+    assert files.anonymize("--accept-risk", "missing-field") == 0
+    told = files.report
     assert (told["released"], told["rejected"]) == (39, {"no-individual": 1})
     assert told["missing"] == {"visits": 39, "illness": 39, "age": 19}
-    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 0
+    assert files.audit() == 0
 
 
-def test_flat_keys_with_dots_keep_their_form_in_json_and_in_csv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flat_keys_with_dots_keep_their_form_in_json_and_in_csv(tmp_path: Path) -> None:
     flat = {"role": "insensitive", "type": "integer", "path": ["after.visits"], "accept_linkable": True}
     policy = write_policy(tmp_path, attributes={"visits": flat})
-    records = [record | {"after.visits": i} for i, record in enumerate(people(40))]
-    source, target, table = (
-        write_json_lines(tmp_path / "in.jsonl", records),
-        tmp_path / "o.jsonl",
-        tmp_path / "o.csv",
-    )
-    proofs = {target: tmp_path / "c1.jsonl", table: tmp_path / "c2.jsonl"}
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proofs[target]) == 0
-    assert {json.loads(line)["after.visits"] for line in target.read_text().splitlines()} == set(range(40))
-    with (tmp_path / "in.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["person", "age", "home.city", "after.visits", "illness"])
-        writer.writerows([f"p{i}", 30, "Oslo", i, "flu"] for i in range(40))
-    source = tmp_path / "in.csv"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, table, "--certificates", proofs[table]) == 0
-    assert table.read_text().splitlines()[0] == "age,home.city,after.visits,illness"
-    for released, proof in proofs.items():
-        assert run(monkeypatch, "audit", "-c", policy, "--output", released, "--certificates", proof) == 0
+    nested = [record | {"after.visits": i} for i, record in enumerate(people(40))]
+    flat_rows = [
+        {"person": f"p{i}", "age": 30, "home.city": "Oslo", "after.visits": i, "illness": "flu"} for i in range(40)
+    ]
+    for records, suffix in ((nested, ".jsonl"), (flat_rows, ".csv")):
+        files = FileRun(policy, records, suffix)
+        assert files.anonymize() == 0
+        assert {int(record["after.visits"]) for record in files.released} == set(range(40))
+        assert files.audit() == 0
+    assert list(files.released[0]) == ["age", "home.city", "after.visits", "illness"]

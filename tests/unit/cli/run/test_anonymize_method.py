@@ -10,9 +10,9 @@ import pytest
 
 from stream_anon.files import whole_table
 from stream_anon.judging import one_table
+from tests.support.commands import FileRun, run, told
 from tests.support.data import shared_data
 from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 METHODS: list[dict[str, Any]] = [
     {"name": "k-minimal", "prefer": ["home.city"]},
@@ -29,43 +29,26 @@ METHODS: list[dict[str, Any]] = [
 ]
 
 
-def told(capfd: pytest.CaptureFixture[str]) -> str:
-    return " ".join(capfd.readouterr().err.split())
-
-
-def audited(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof: Path) -> int:
-    return run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof)
-
-
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())))
-def test_what_a_method_publishes_passes_the_audit(
-    method: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_method_publishes_passes_the_audit(method: dict[str, Any], tmp_path: Path) -> None:
     criteria = {"sensitive": {"illness": {"distinct_l": 2}}}
-    policy = write_policy(tmp_path, method=method, privacy=criteria)
-    source = write_json_lines(tmp_path / "in.jsonl", people(200, each=2))
-    target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
-    files = (source, target, "--certificates", proof, "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", policy, *files) == 0
-    assert audited(monkeypatch, policy, target, proof) == 0
-    found = json.loads(report.read_text())
-    _, certificate = map(json.loads, proof.read_text().splitlines())  # the whole file is one window
+    files = FileRun(write_policy(tmp_path, method=method, privacy=criteria), people(200, each=2))
+    assert files.anonymize() == 0
+    assert files.audit() == 0
+    found = files.report
+    _, certificate = files.parts  # the whole file is one window
     assert certificate["engine"] == found["engine"] == method["name"]
     assert found["gate_violations"] == 0
     assert found["records_in"] == 200
-    assert 0 < found["released"] == len(target.read_text().splitlines())
+    assert 0 < found["released"] == len(files.released)
     assert found["explanation"]
 
 
-def test_iab_counts_rows_with_all_fields_that_are_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    policy = write_policy(tmp_path, method={"name": "iab", "most_expanded": 50})
-    source = write_json_lines(tmp_path / "in.jsonl", people(40))
-    target, report = tmp_path / "out.jsonl", tmp_path / "r.json"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--report", report) == 0
-    answer = json.loads(report.read_text())["explanation"][-1]
-    published = target.read_text().splitlines()
+def test_iab_counts_rows_with_all_fields_that_are_published(tmp_path: Path) -> None:
+    files = FileRun(write_policy(tmp_path, method={"name": "iab", "most_expanded": 50}), people(40))
+    assert files.anonymize() == 0
+    answer = files.report["explanation"][-1]
+    published = files.output.read_text().splitlines()
     assert len(published) == 40
     assert f"distinct rows {len(set(published))}," in answer
     tuples = {(json.dumps(row["age"]), row["home"]["city"]) for row in map(json.loads, published)}
@@ -75,11 +58,7 @@ def test_iab_counts_rows_with_all_fields_that_are_published(
 @pytest.mark.parametrize("method", ["mingen", "k-minimal"])
 @pytest.mark.parametrize("collapse", [False, True])
 def test_the_prec_by_which_a_method_chose_is_the_one_that_utility_reports(
-    method: str,
-    collapse: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    method: str, collapse: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of codes of five digits the first three are the same: two of five levels tell nobody apart."""
     code = {"role": "quasi-identifier", "prefix": {"length": 5, "alphabet": "digits"}}
@@ -88,29 +67,29 @@ def test_the_prec_by_which_a_method_chose_is_the_one_that_utility_reports(
     records = people(60)
     for i, record in enumerate(records):
         record["code"] = f"193{i * 7 % 30:02}"
-    source = write_json_lines(tmp_path / "in.jsonl", records)
-    target, report = tmp_path / "out.jsonl", tmp_path / "r.json"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--report", report) == 0
-    steps = json.loads(report.read_text())["explanation"]
+    files = FileRun(policy, records)
+    assert files.anonymize() == 0
+    steps = files.report["explanation"]
     levels = steps[-1].split(", suppressed")[0].removeprefix("answer: ")
     (prec,) = (
         float(step.split("prec ")[1].split(",")[0]) for step in steps if step.startswith(f"minimal node: {levels}")
     )
     capsys.readouterr()
     options = ["--collapse-levels"] * collapse
-    assert run(monkeypatch, "utility", source, target, "-c", policy, "--json", *options) == 0
+    compared = ("utility", files.source, files.output, "-c", policy, *options)
+    assert run(*compared, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["collapse_levels"] is collapse
     assert told["releases"][0]["prec"] == pytest.approx(prec, abs=1e-4)  # four digits are told
     assert 0 < prec < 1
-    assert run(monkeypatch, "utility", source, target, "-c", policy, *options) == 0
+    assert run(*compared) == 0
     assert ("levels that part the original values alike as one" in capsys.readouterr().out) is collapse
 
 
 @pytest.mark.parametrize("finest", ["hour", "minute"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())))
 def test_hours_and_minutes_that_a_method_publishes_pass_the_audit(
-    method: dict[str, Any], finest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: dict[str, Any], finest: str, tmp_path: Path
 ) -> None:
     """Over a night in which an hour comes twice; some do not say when, and some say a day outside of the range."""
     days = {
@@ -125,19 +104,16 @@ def test_hours_and_minutes_that_a_method_publishes_pass_the_audit(
     records = people(200, each=2)
     for i, record in enumerate(records):
         record["seen"] = 1_729_983_600 + 600 * (i % 37) if i % 50 else [None, 0][i % 100 // 50]
-    source = write_json_lines(tmp_path / "in.jsonl", records)
-    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
-    assert audited(monkeypatch, policy, target, proof) == 0
-    published = [json.loads(line)["seen"] for line in target.read_text().splitlines()]
+    files = FileRun(policy, records)
+    assert files.anonymize() == 0
+    assert files.audit() == 0
+    published = [record["seen"] for record in files.released]
     assert published
     assert all(one is None or isinstance(one, str) for one in published)
 
 
 @pytest.mark.parametrize("publish", ["tight", "values"])
-def test_a_method_publishes_nodes_of_attributes_that_publish_otherwise(
-    publish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_publishes_nodes_of_attributes_that_publish_otherwise(publish: str, tmp_path: Path) -> None:
     age: dict[str, Any] = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}
     city: dict[str, Any] = {
         "role": "quasi-identifier",
@@ -147,84 +123,68 @@ def test_a_method_publishes_nodes_of_attributes_that_publish_otherwise(
         age["numeric"]["publish"] = "tight"
     else:
         city["publish"] = "values"
-    policy = write_policy(tmp_path, attributes={"age": age, "home.city": city})
-    source = write_json_lines(tmp_path / "in.jsonl", people(200))
-    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    options = ("--method", "full-domain", "--option", "levels={age: 5, home.city: 1}", "--certificates", proof)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
-    records = [json.loads(line) for line in target.read_text().splitlines()]
+    files = FileRun(write_policy(tmp_path, attributes={"age": age, "home.city": city}), people(200))
+    assert files.anonymize("--method", "full-domain", "--option", "levels={age: 5, home.city: 1}") == 0
+    records = files.released
     ages = {json.dumps(record["age"]) for record in records}
     cities = {json.dumps(record["home"]["city"]) for record in records}
     assert len(ages) == 4
     assert cities == ({'"north"', '"south"'} if publish == "tight" else {'["Oslo", "Bergen"]', '["Rome", "Bari"]'})
-    assert audited(monkeypatch, policy, target, proof) == 0
+    assert files.audit() == 0
 
 
-def test_criteria_that_no_method_knows_suppress_the_groups_that_miss_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_criteria_that_no_method_knows_suppress_the_groups_that_miss_them(tmp_path: Path) -> None:
     criteria = {"sensitive": {"illness": {"alpha": 0.5}}}
-    policy = write_policy(tmp_path, privacy=criteria, method={"name": "datafly"})
-    source = write_json_lines(tmp_path / "in.jsonl", people(90))
-    target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
-    files = (source, target, "--certificates", proof, "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", policy, *files) == 0
-    found = json.loads(report.read_text())
-    assert found["suppressed"].keys() == {"unplaced"}
-    assert found["gate_violations"] == 0
-    assert audited(monkeypatch, policy, target, proof) == 0
+    files = FileRun(write_policy(tmp_path, privacy=criteria, method={"name": "datafly"}), people(90))
+    assert files.anonymize() == 0
+    assert files.report["suppressed"].keys() == {"unplaced"}
+    assert files.report["gate_violations"] == 0
+    assert files.audit() == 0
 
 
 def test_iab_refuses_criteria_that_would_suppress_what_its_requirements_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     method = {"name": "iab", "requirements": [{"attributes": ["age"], "k": 8}], "most_expanded": 20}
     policy = write_policy(tmp_path, privacy={"sensitive": {"illness": {"alpha": 0.5}}}, method=method)
-    source, target = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 1
+    files = FileRun(policy, people(90))
+    assert files.anonymize() == 1
     assert "on which its requirements count" in told(capfd)
-    assert not target.exists()
+    assert not files.output.exists()
 
 
 def test_iab_explains_that_no_table_satisfies_where_the_file_has_too_few_people(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_policy(tmp_path, method={"name": "iab", "requirements": [{"attributes": ["age"], "k": 91}]})
-    source, target = write_json_lines(tmp_path / "in.jsonl", people(90)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--explain") == 0
+    files = FileRun(policy, people(90))
+    assert files.anonymize("--explain") == 0
     text = told(capfd)
     assert "no table satisfies: individuals 90, needed 91, suppressed 90" in text
     assert "expanded" not in text
     assert "optimal" not in text
-    assert not target.read_text()
+    assert not files.released
 
 
-def test_a_method_on_the_command_line_passes_the_audit_of_the_policy_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    policy = write_policy(tmp_path)
-    source = write_json_lines(tmp_path / "in.jsonl", people(120))
-    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    options = ("--method", "ola", "--option", "loss=prec", "--option", "max_suppressed=5%", "--certificates", proof)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
-    assert audited(monkeypatch, policy, target, proof) == 0
+def test_a_method_on_the_command_line_passes_the_audit_of_the_policy_without_it(tmp_path: Path) -> None:
+    files = FileRun(write_policy(tmp_path), people(120))
+    assert files.anonymize("--method", "ola", "--option", "loss=prec", "--option", "max_suppressed=5%") == 0
+    assert files.audit() == 0
 
 
 def test_what_mu_argus_leaves_below_k_is_explained_and_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_policy(tmp_path, method={"name": "mu-argus", "most": ["age"], "more": ["home.city"]})
-    source, target = write_json_lines(tmp_path / "in.jsonl", people(200)), tmp_path / "out.jsonl"
-    report = tmp_path / "r.json"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--explain", "--report", report) == 1
-    found = json.loads(report.read_text())
-    assert (found["written"], found["released"]) == (False, 0)
-    assert "4 records" in found["refusal"]
+    files = FileRun(policy, people(200))
+    assert files.anonymize("--explain") == 1
+    assert (files.report["written"], files.report["released"]) == (False, 0)
+    assert "4 records" in files.report["refusal"]
     err = told(capfd)
     assert "blanked a value of each outlier" in err
     assert "below what was asked: groups 2, records 4" in err
     assert "nothing was written" in err
-    assert not target.exists()
+    assert not files.output.exists()
 
 
 def test_a_file_of_more_records_than_a_table_may_have_is_refused(
@@ -232,15 +192,14 @@ def test_a_file_of_more_records_than_a_table_may_have_is_refused(
 ) -> None:
     for module in (one_table, whole_table):
         monkeypatch.setattr(module, "MOST_RECORDS", 50)
-    policy = write_policy(tmp_path, method={"name": "datafly"})
-    source, target = write_json_lines(tmp_path / "in.jsonl", people(60)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    files = FileRun(write_policy(tmp_path, method={"name": "datafly"}), people(60))
+    assert files.anonymize() == 2
     assert "at most 50 records" in told(capfd)
-    assert not target.exists()
+    assert not files.output.exists()
 
 
 def test_explain_lists_some_minimal_nodes_and_all_lists_every_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = ("sex", "age", "race", "education", "workclass")
     folder = shared_data("arx-adult", "hierarchies")
@@ -253,9 +212,9 @@ def test_explain_lists_some_minimal_nodes_and_all_lists_every_one(
     policy.write_text(json.dumps(settings))
     source, target = shared_data("arx-adult", "adult.csv"), tmp_path / "out.csv"
     options = ("--method", "mingen", "--option", "max_suppressed=1%")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options, "--explain") == 0
+    assert run("anonymize", "-c", policy, source, target, *options, "--explain") == 0
     short = told(capfd)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options, "--all") == 0
+    assert run("anonymize", "-c", policy, source, target, *options, "--all") == 0
     whole = told(capfd)
     assert short.count("minimal node: levels") == 20
     assert "more, --all lists them" in short
@@ -264,12 +223,10 @@ def test_explain_lists_some_minimal_nodes_and_all_lists_every_one(
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
-def test_a_service_refuses_a_method(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_service_refuses_a_method(command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     kafka = {"bootstrap_servers": "127.0.0.1:1", "group": "g", "input": "in", "output": "out"}
     policy = write_policy(tmp_path, kafka=kafka, method={"name": "datafly"})
-    assert run(monkeypatch, command, "-c", policy) == 2
+    assert run(command, "-c", policy) == 2
     assert "method: is for files" in told(capfd)
 
 
@@ -294,27 +251,21 @@ def test_a_service_refuses_a_method(
     ],
 )
 def test_options_that_do_not_fit_are_refused_by_name(
-    options: list[str],
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    options: list[str], words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     source, target = write_json_lines(tmp_path / "in.jsonl", people(9)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", write_policy(tmp_path), source, target, *options) == 2
+    assert run("anonymize", "-c", write_policy(tmp_path), source, target, *options) == 2
     assert words in told(capfd)
     assert not target.exists()
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_anatomy_writes_two_tables_that_a_group_joins(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_anatomy_writes_two_tables_that_a_group_joins(form: str, tmp_path: Path) -> None:
     policy = write_policy(tmp_path, privacy={"sensitive": {"illness": {"distinct_l": 2}}})
     records = people(100)
     source, target = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / f"out.{form}"
     options = ("--method", "anatomy", "--option", "target=illness")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
+    assert run("anonymize", "-c", policy, source, target, *options) == 0
     rows, values = _read(target), _read(tmp_path / f"out.sensitive.{form}")
     assert set(rows[0]) == {"age", "home.city" if form == "csv" else "home", "visits", "group"}
     assert set(values[0]) == {"group", "illness", "count"}
@@ -336,7 +287,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 def test_anatomy_refuses_a_missing_value_and_a_value_or_a_person_with_too_many_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_policy(tmp_path, privacy={"sensitive": {"illness": {"distinct_l": 2}}})
     options = ("--method", "anatomy", "--option", "target=illness", "--accept-risk", "rare-values")
@@ -349,7 +300,7 @@ def test_anatomy_refuses_a_missing_value_and_a_value_or_a_person_with_too_many_r
         (people(20, each=2), "has several records"),
     ):
         source, target = write_json_lines(tmp_path / "in.jsonl", records), tmp_path / "out.jsonl"
-        assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 1
+        assert run("anonymize", "-c", policy, source, target, *options) == 1
         assert words in told(capfd)
         assert not target.exists()
         assert not (tmp_path / "out.sensitive.jsonl").exists()

@@ -17,9 +17,9 @@ from stream_anon.cli.run.anonymize import FileNames, file_job
 from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.formats.tables.format_names import Format
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.policies import people, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 MONDRIAN = {"engine": {"name": "mondrian", "seed": 1}}
 
@@ -32,13 +32,11 @@ def files(folder: Path, count: int = 120, **sections: dict[str, Any]) -> tuple[P
     return policy, source, folder / "out.parquet"
 
 
-def test_a_parquet_file_is_released_as_one_with_a_type_for_each_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parquet_file_is_released_as_one_with_a_type_for_each_column(tmp_path: Path) -> None:
     policy, source, target = files(tmp_path)
     report, proof = tmp_path / "r.json", tmp_path / "c.jsonl"
     command = ("anonymize", "-c", policy, source, target, "--report", report, "--certificates", proof)
-    assert run(monkeypatch, *command) == 0
+    assert run(*command) == 0
     told, released = json.loads(report.read_text()), pq.read_table(target)
     assert told["records_in"] == 120
     assert told["released"] == len(released) > 100
@@ -48,16 +46,16 @@ def test_a_parquet_file_is_released_as_one_with_a_type_for_each_column(
     assert min(classes.values()) >= 3
 
 
-def test_windows_share_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_share_row_groups(tmp_path: Path) -> None:
     policy, source, target = files(tmp_path, 500)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 0
+    assert run("anonymize", "-c", policy, source, target) == 0
     assert pq.ParquetFile(target).num_row_groups == 1
 
 
-def test_formats_may_be_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formats_may_be_mixed(tmp_path: Path) -> None:
     policy, source, _ = files(tmp_path)
     for name in ("out.jsonl", "out.csv"):
-        assert run(monkeypatch, "anonymize", "-c", policy, source, tmp_path / name) == 0
+        assert run("anonymize", "-c", policy, source, tmp_path / name) == 0
     records = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert {"city"} == set(records[0]["home"])
     assert len((tmp_path / "out.csv").read_text().splitlines()) == len(records) + 1
@@ -72,52 +70,50 @@ def test_progress_reaches_the_size_of_the_file(tmp_path: Path) -> None:
     assert seen[-1] == source.stat().st_size
 
 
-def test_rejects_name_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_name_rows(tmp_path: Path) -> None:
     policy, source, target = files(tmp_path)
     records = people(120)
     records[3]["home"] = {"city": "Atlantis"}
     pq.write_table(pa.Table.from_pylist(records), source)
     rejects = tmp_path / "rejects.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--rejects", rejects) == 0
+    assert run("anonymize", "-c", policy, source, target, "--rejects", rejects) == 0
     (told,) = [json.loads(line) for line in rejects.read_text().splitlines()]
     assert told == {"line": 4, "reason": "unknown-value", "attribute": "home.city"}
 
 
 def test_what_is_no_parquet_is_refused_and_leaves_no_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, target = files(tmp_path)
     whole = source.read_bytes()
     for content in (b"", b"person,age\np1,30\n", whole[: len(whole) // 2]):
         source.write_bytes(content)
-        assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+        assert run("anonymize", "-c", policy, source, target) == 2
         assert "in.parquet: cannot be opened (it is not a Parquet file)" in capsys.readouterr().err
     source.unlink()
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    assert run("anonymize", "-c", policy, source, target) == 2
     assert "No such file" in capsys.readouterr().err
     assert not target.exists()
 
 
 def test_a_damaged_page_ends_the_run_without_output_and_without_a_value_in_the_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, target = files(tmp_path)
     pq.write_table(pa.Table.from_pylist(people(5000)), source, use_dictionary=False, compression="zstd")
     content = bytearray(source.read_bytes())
     content[1000:3000] = bytes(2000)
     source.write_bytes(content)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    assert run("anonymize", "-c", policy, source, target) == 2
     message = capsys.readouterr().err
     assert "cannot be read to its end" in message
     assert not target.exists()
 
 
-def test_a_missing_column_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_column_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, source, target = files(tmp_path)
     pq.write_table(pq.read_table(source).drop_columns("age"), source)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    assert run("anonymize", "-c", policy, source, target) == 2
     assert "has no column 'age'" in capsys.readouterr().err
 
 
@@ -137,42 +133,38 @@ def test_without_pyarrow_the_command_says_what_to_install(
 ) -> None:
     policy, source, target = files(tmp_path)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    assert run("anonymize", "-c", policy, source, target) == 2
     assert "pip install pyarrow" in capsys.readouterr().err
     assert not target.exists()
 
 
-def test_parquet_has_no_standard_stream(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parquet_has_no_standard_stream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, _, target = files(tmp_path)
-    assert run(monkeypatch, "anonymize", "-c", policy, "-", target, "--format", "parquet") == 2
+    assert run("anonymize", "-c", policy, "-", target, "--format", "parquet") == 2
     assert "Parquet needs a file" in capsys.readouterr().err
 
 
 def test_what_is_released_as_parquet_passes_the_audit_and_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy, source, target = files(tmp_path)
     proof = tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
-    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 0
+    assert run("anonymize", "-c", policy, source, target, "--certificates", proof) == 0
+    assert run("audit", "-c", policy, "--output", target, "--certificates", proof) == 0
     capsys.readouterr()
-    assert run(monkeypatch, "utility", "-c", policy, source, target, "--json") == 0
-    assert run(monkeypatch, "leakage", "-c", policy, "--input", source, "--released", target) == 0
+    assert run("utility", "-c", policy, source, target, "--json") == 0
+    assert run("leakage", "-c", policy, "--input", source, "--released", target) == 0
     rows = pq.read_table(target).to_pylist()
     rows[0]["age"] = {"min": 1, "max": 1}
     pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(target)), target)
-    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 1
+    assert run("audit", "-c", policy, "--output", target, "--certificates", proof) == 1
 
 
-def test_anatomy_writes_no_parquet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_anatomy_writes_no_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     method = {"name": "anatomy", "target": "illness"}
     privacy = {"sensitive": {"illness": {"distinct_l": 2}}, "k": 3, "individual": "person"}
     policy, source, target = files(tmp_path, method=method, privacy=privacy)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    assert run("anonymize", "-c", policy, source, target) == 2
     assert "CSV or JSON Lines" in capsys.readouterr().err
 
 

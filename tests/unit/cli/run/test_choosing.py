@@ -19,8 +19,8 @@ from stream_anon.errors import Refused, SettingsError
 from stream_anon.microdata.choices.method_choice import MethodChoice
 from stream_anon.recoding.recoders.recoder import Alternative, Choice, Situation
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 SITUATION = Situation(
     1000, 40, {"age": 1, "zip": 0}, (Alternative(Choice("age", 2), 31), Alternative(Choice("zip", 1), 7))
@@ -81,9 +81,7 @@ def test_outliers_and_choices_exclude_each_other() -> None:
         MethodChoice("mu-argus", {"choices": [], "outliers": 0.1})
 
 
-def test_what_was_chosen_at_a_terminal_is_chosen_again_by_the_line_that_it_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_chosen_at_a_terminal_is_chosen_again_by_the_line_that_it_printed(tmp_path: Path) -> None:
     policy = write_policy(tmp_path, method=METHOD)
     source = write_json_lines(tmp_path / "in.jsonl", people(200))
     chosen, listed = tmp_path / "chosen.jsonl", tmp_path / "listed.jsonl"
@@ -109,7 +107,7 @@ def test_what_was_chosen_at_a_terminal_is_chosen_again_by_the_line_that_it_print
     assert "attribute" in choices
     assert "warning: mu-argus runs without its three sets (nothing in identifying)" in told
     options = ("--method", "mu-argus", "--option", f"choices={choices}")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, listed, *options) == 0
+    assert run("anonymize", "-c", policy, source, listed, *options) == 0
     both = [sorted(path.read_text().splitlines()) for path in (chosen, listed)]
     assert both[0] == both[1]
     assert json.loads(both[0][0])

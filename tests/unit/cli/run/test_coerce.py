@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support.commands import run, told
 from tests.support.policies import write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize import run
-from tests.unit.cli.run.test_anonymize_method import told
 
 # Of five records one is rejected; what it holds is not counted.
 ROWS: list[dict[str, Any]] = [
@@ -51,23 +50,21 @@ def _written(folder: Path, form: str) -> Path:
 
 @pytest.mark.parametrize(("form", "coerced"), [("jsonl", 11), ("parquet", 11), ("csv", 2)])
 def test_the_summary_of_a_file_tells_how_many_texts_counted_as_another_type(
-    form: str, coerced: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    form: str, coerced: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     source, report = _written(tmp_path, form), tmp_path / "r.json"
     options = ("--max-rejected", "1", "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", _policy(tmp_path), source, tmp_path / "out.jsonl", *options) == 0
+    assert run("anonymize", "-c", _policy(tmp_path), source, tmp_path / "out.jsonl", *options) == 0
     found = json.loads(report.read_text())
     assert (found["released"], found["rejected"]) == (4, {"wrong-type": 1})
     assert found["coerced"] == coerced
     assert f"{coerced} texts counted as numbers or truth values" in told(capfd)
 
 
-def test_numbers_that_are_numbers_are_not_mentioned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_that_are_numbers_are_not_mentioned(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [{"id": i, "age": 40 + i, "weight": 70.5, "smoker": True} for i in range(6)]
     source, report = write_json_lines(tmp_path / "in.jsonl", rows), tmp_path / "r.json"
     files = (source, tmp_path / "out.jsonl", "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", _policy(tmp_path), *files) == 0
+    assert run("anonymize", "-c", _policy(tmp_path), *files) == 0
     assert json.loads(report.read_text())["coerced"] == 0
     assert "texts counted" not in told(capfd)

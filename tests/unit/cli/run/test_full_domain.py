@@ -14,9 +14,9 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import audited, run
 from tests.support.data import shared_data
 from tests.support.policies import PEOPLE, people, write_document, write_json_lines
-from tests.unit.cli.run.test_anonymize import run
 
 NAMES = ("age", "workclass", "education")
 
@@ -40,17 +40,13 @@ def adult(tmp_path: Path) -> Path:
     )
 
 
-def _anonymized(monkeypatch: pytest.MonkeyPatch, policy: Path, source: Path) -> tuple[dict[str, Any], Path, Path]:
+def _anonymized(policy: Path, source: Path) -> tuple[dict[str, Any], Path, Path]:
     """Return the report, the released records and the certificates."""
     report, target, proof = (policy.parent / name for name in ("report.json", "out.jsonl", "proof.jsonl"))
     options = ("--certificates", proof, "--report", report, "--max-rejected", "50%", "--by-arrival")
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, *options) == 0
+    assert run("anonymize", "-c", policy, source, target, *options) == 0
     told: dict[str, Any] = json.loads(report.read_text())
     return told, target, proof
-
-
-def _audited(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof: Path, *options: str) -> int:
-    return run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof, *options)
 
 
 @pytest.mark.parametrize(
@@ -62,24 +58,20 @@ def _audited(monkeypatch: pytest.MonkeyPatch, policy: Path, target: Path, proof:
     ],
 )
 def test_as_many_records_are_suppressed_as_were_negotiated(
-    options: tuple[object, ...],
-    suppressed: int | None,
-    adult: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    options: tuple[object, ...], suppressed: int | None, adult: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, answered = adult.parent / "adult.csv", adult.parent / "answered.yaml"
     limits = ("--max-level", "age=1", "--max-level", "workclass=2", "--max-level", "education=1")
     asked = ("--input", source, "--output", answered, "--json")
-    assert run(monkeypatch, "negotiate", adult, *limits, *options, *asked) == 0
+    assert run("negotiate", adult, *limits, *options, *asked) == 0
     answer = json.loads(capsys.readouterr().out)
     scheme = answer["exact"] or answer["relaxations"]["suppression"]
     assert suppressed in (None, scheme["suppressed"])
-    told, target, proof = _anonymized(monkeypatch, answered, source)
+    told, target, proof = _anonymized(answered, source)
     assert told["suppressed"] == {"max-level": scheme["suppressed"]}
     assert told["released"] == 30_162 - scheme["suppressed"]
     assert told["gate_violations"] == 0
-    assert _audited(monkeypatch, answered, target, proof) == 0
+    assert audited(answered, target, proof) == 0
     # Every cell is the label of its level in the hierarchy's own file.
     levels = yaml.safe_load(answered.read_text())["engine"]["levels"]
     policy = load_policy(answered)
@@ -102,7 +94,7 @@ LEVELS = {"name": "full-domain", "levels": {"age": 1, "home.city": 1}}
 
 
 def test_all_windows_have_one_granularity_whatever_the_form_of_publication_and_whoever_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     policy = write_document(tmp_path, _document(LEVELS))
     records = people(350)
@@ -111,22 +103,22 @@ def test_all_windows_have_one_granularity_whatever_the_form_of_publication_and_w
             record["home"]["city"] = None
         if place % 7 == 0:
             record["home"]["city"] = "Atlantis"
-    told, target, proof = _anonymized(monkeypatch, policy, write_json_lines(tmp_path / "in.jsonl", records))
+    told, target, proof = _anonymized(policy, write_json_lines(tmp_path / "in.jsonl", records))
     assert told["windows"] == 4
     released = [json.loads(line) for line in target.read_text().splitlines()]
     decades = [{"min": low, "max": low + 9} for low in range(0, 100, 10)]
     assert all(record["age"] in decades for record in released)
     # An unknown city is the root on every level, a missing one stays missing below the root.
     assert {record["home"]["city"] for record in released} == {"north", "south", "*", None}
-    assert _audited(monkeypatch, policy, target, proof) == 0
+    assert audited(policy, target, proof) == 0
 
 
 @pytest.mark.parametrize("cell", ['{"min":30,"max":34}', '{"min":0,"max":49}', "37", '"*"'])
 def test_an_audit_finds_a_cell_that_is_not_on_its_level(
-    cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy = write_document(tmp_path, _document(LEVELS))
-    _, target, proof = _anonymized(monkeypatch, policy, write_json_lines(tmp_path / "in.jsonl", people(100)))
+    _, target, proof = _anonymized(policy, write_json_lines(tmp_path / "in.jsonl", people(100)))
     released = {
         json.dumps(json.loads(line)["age"], separators=(",", ":")) for line in target.read_text().splitlines()
     }
@@ -134,7 +126,7 @@ def test_an_audit_finds_a_cell_that_is_not_on_its_level(
     for file in (target, proof):
         file.write_text(file.read_text().replace(f'"age":{victim}', f'"age":{cell}'))
     capsys.readouterr()
-    assert _audited(monkeypatch, policy, target, proof, "--json") == 1
+    assert audited(policy, target, proof, "--json") == 1
     said = capsys.readouterr().out
     assert Kind.ILLEGAL_VALUE.value in said
     assert Kind.ILLEGAL_CLASS_VALUE.value in said

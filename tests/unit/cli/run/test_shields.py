@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
-from tests.unit.cli.run.test_anonymize_method import METHODS, audited, told
+from tests.support.commands import FileRun, told
+from tests.support.policies import people, write_policy
+from tests.unit.cli.run.test_anonymize_method import METHODS
 
 SHIELDS = [{"attributes": ["age"], "k": 20}, {"attributes": ["home.city"], "k": 15}]
 ENGINES: list[dict[str, Any]] = [
@@ -25,15 +25,12 @@ ENGINES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("maker", ENGINES, ids=lambda maker: "-".join(map(str, maker.values())))
 def test_every_engine_and_every_method_meets_shields_and_passes_the_audit(
-    maker: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    maker: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    policy = write_policy(tmp_path, privacy={"shields": SHIELDS}, **maker)
-    source = write_json_lines(tmp_path / "in.jsonl", people(200))
-    target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
-    files = (source, target, "--certificates", proof, "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", policy, *files) == 0
-    assert audited(monkeypatch, policy, target, proof) == 0
-    found = json.loads(report.read_text())
+    files = FileRun(write_policy(tmp_path, privacy={"shields": SHIELDS}, **maker), people(200))
+    assert files.anonymize() == 0
+    assert files.audit() == 0
+    found = files.report
     assert found["gate_violations"] == 0
     if "engine" in maker or maker["method"]["name"] == "iab":
         assert found["released"] > 100
@@ -50,26 +47,21 @@ def test_every_engine_and_every_method_meets_shields_and_passes_the_audit(
     assert f"at least {reached['age']} who share age and {reached['home.city']} who share home.city" in text
     # Each window alone: its records follow those of the one before.
     counts: dict[tuple[int, str, str], int] = defaultdict(int)
-    lines = iter(target.read_text().splitlines())
-    for number, certificate in enumerate(map(json.loads, proof.read_text().splitlines())):
+    records = iter(files.released)
+    for number, certificate in enumerate(files.parts):
         for _ in range(certificate.get("released", 0)):
-            record = json.loads(next(lines))
+            record = next(records)
             counts[number, "age", json.dumps(record["age"])] += 1
             counts[number, "city", json.dumps(record["home"]["city"])] += 1
     assert min(count for (_, name, _), count in counts.items() if name == "age") == reached["age"]
     assert min(count for (_, name, _), count in counts.items() if name == "city") == reached["home.city"]
 
 
-def test_a_release_without_a_class_reached_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    policy = write_policy(tmp_path, privacy={"shields": [{"attributes": ["age"], "k": 50}]})
-    source = write_json_lines(tmp_path / "in.jsonl", people(40))
-    target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
-    files = (source, target, "--certificates", proof, "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", policy, *files) == 0
-    assert audited(monkeypatch, policy, target, proof) == 0
-    found = json.loads(report.read_text())
+def test_a_release_without_a_class_reached_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = FileRun(write_policy(tmp_path, privacy={"shields": [{"attributes": ["age"], "k": 50}]}), people(40))
+    assert files.anonymize() == 0
+    assert files.audit() == 0
+    found = files.report
     assert (found["released"], found["suppressed"]) == (0, {"shortfall": 40})
     assert found["achieved_shields"] == [{"attributes": ["age"], "k": None}]
     assert "who share" not in told(capfd)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from tests.support.commands import FileRun, run, told
 from tests.support.data import ROOT
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
-from tests.unit.cli.run.test_anonymize_method import METHODS, audited, told
+from tests.unit.cli.run.test_anonymize_method import METHODS
 
 SHIELDS = [{"attributes": ["age"], "k": 8}]
 IAB = {"name": "iab", "most_expanded": 20}
@@ -24,32 +24,23 @@ def _policy(folder: Path, privacy: dict[str, Any] | None = None, **sections: Any
     return write_policy(folder, privacy=asked, **{"method": IAB, **sections})
 
 
-def _records(target: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in target.read_text().splitlines()]
-
-
-def test_shields_alone_protect_and_the_audit_knows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    policy = _policy(tmp_path)
-    source = write_json_lines(tmp_path / "in.jsonl", people(120))
-    target, proof, report = tmp_path / "out.jsonl", tmp_path / "c.jsonl", tmp_path / "r.json"
-    files = (source, target, "--certificates", proof, "--report", report)
-    assert run(monkeypatch, "anonymize", "-c", policy, *files) == 0
+def test_shields_alone_protect_and_the_audit_knows_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = FileRun(_policy(tmp_path), people(120))
+    assert files.anonymize() == 0
     text = told(capfd)
     assert (
         "warning: privacy.k is none: a record may be the only one with its values of all quasi-identifiers" in text
     )
     assert "nothing protects home.city, in no shield" in text
 
-    records = _records(target)
+    records = files.released
     ages = Counter(json.dumps(record["age"]) for record in records)
     assert min(ages.values()) >= 8
     tuples = Counter((json.dumps(record["age"]), record["home"]["city"]) for record in records)
     assert min(tuples.values()) < 2  # a k of 2 would not have left these
     assert {record["home"]["city"] for record in records} == {"Oslo", "Bergen", "Rome", "Bari"}
 
-    document, certificate = map(json.loads, proof.read_text().splitlines())
+    document, certificate = files.parts
     assert json.loads(document["text"])["k"] is None
     assert certificate["asked"]["k"] is None
     assert certificate["asked"]["max_share"] == 1
@@ -57,103 +48,81 @@ def test_shields_alone_protect_and_the_audit_knows_it(
     assert certificate["achieved"]["shields"] == [{"attributes": ["age"], "k": min(ages.values())}]
     schema = json.loads((ROOT / "schemas" / "certificate.schema.json").read_text())
     assert not list(Draft7Validator(schema).iter_errors(certificate))
-    found = json.loads(report.read_text())
-    assert found["gate_violations"] == 0
-    assert len(found["warnings"]) == 1
+    assert files.report["gate_violations"] == 0
+    assert len(files.report["warnings"]) == 1
 
-    assert audited(monkeypatch, policy, target, proof) == 0
+    assert files.audit() == 0
     assert "k none" in " ".join(capfd.readouterr().out.split())
 
 
 def test_the_audit_finds_a_group_of_a_shield_that_lost_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    policy = _policy(tmp_path)
-    source = write_json_lines(tmp_path / "in.jsonl", people(120))
-    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
-    records = _records(target)
+    files = FileRun(_policy(tmp_path), people(120))
+    assert files.anonymize() == 0
+    records = files.released
     first = records[0]["age"]
     kept = [record for i, record in enumerate(records) if record["age"] != first or i < 3]
-    write_json_lines(target, kept)
+    write_json_lines(files.output, kept)
     capfd.readouterr()
-    files = ("--output", target, "--certificates", proof, "--json")
-    assert run(monkeypatch, "audit", "-c", policy, *files) == 1
+    assert files.audit("--json") == 1
     assert "too-few-shielded" in json.loads(capfd.readouterr().out)["kinds"]
 
 
-def test_windows_on_trust_are_judged_by_shields_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_windows_on_trust_are_judged_by_shields_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A certificate without a document, of a policy that is not at hand; the second has no class."""
     for count, released in ((120, 120), (7, 0)):
-        policy = _policy(tmp_path)
-        source = write_json_lines(tmp_path / "in.jsonl", people(count))
-        target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-        assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
-        assert len(_records(target)) == released
-        document, certificate = map(json.loads, proof.read_text().splitlines())
+        files = FileRun(_policy(tmp_path), people(count))
+        assert files.anonymize() == 0
+        assert len(files.released) == released
+        document, certificate = files.parts
         assert document["promises"] == certificate["promises"]
         certificate["promises"] = None
         if not released:
             assert certificate["suppressed_by_reason"] == {"shortfall": count}
-        write_json_lines(proof, [certificate])
-        other = write_policy(tmp_path, privacy={"k": 3})
+        write_json_lines(files.certificates, [certificate])
         capfd.readouterr()
-        assert audited(monkeypatch, other, target, proof) == 0, told(capfd)
+        assert files.audit(policy=write_policy(tmp_path, privacy={"k": 3})) == 0, told(capfd)
 
 
-def test_a_certificate_that_asks_for_nothing_is_a_violation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    policy = _policy(tmp_path)
-    source = write_json_lines(tmp_path / "in.jsonl", people(120))
-    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
-    document, certificate = map(json.loads, proof.read_text().splitlines())
+def test_a_certificate_that_asks_for_nothing_is_a_violation(tmp_path: Path) -> None:
+    files = FileRun(_policy(tmp_path), people(120))
+    assert files.anonymize() == 0
+    document, certificate = files.parts
     del certificate["asked"]["shields"], certificate["achieved"]["shields"]
     certificate["promises"] = None
-    write_json_lines(proof, [document, certificate])
-    other = write_policy(tmp_path, privacy={"k": 3})
-    assert audited(monkeypatch, other, target, proof) == 1
+    write_json_lines(files.certificates, [document, certificate])
+    assert files.audit(policy=write_policy(tmp_path, privacy={"k": 3})) == 1
 
 
-def test_criteria_on_sensitive_values_hold_without_k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = _policy(tmp_path, {"sensitive": {"illness": {"distinct_l": 2}}})
-    source = write_json_lines(tmp_path / "in.jsonl", people(120))
-    target, proof = tmp_path / "out.jsonl", tmp_path / "c.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof) == 0
+def test_criteria_on_sensitive_values_hold_without_k(tmp_path: Path) -> None:
+    files = FileRun(_policy(tmp_path, {"sensitive": {"illness": {"distinct_l": 2}}}), people(120))
+    assert files.anonymize() == 0
     held: dict[str, set[str]] = {}
-    for record in _records(target):
+    for record in files.released:
         held.setdefault(json.dumps([record["age"], record["home"]]), set()).add(record["illness"])
     assert held
     assert min(map(len, held.values())) >= 2
-    assert audited(monkeypatch, policy, target, proof) == 0
+    assert files.audit() == 0
 
 
 @pytest.mark.parametrize("method", [None, *(own for own in METHODS if own["name"] != "iab")], ids=str)
 def test_whatever_forms_classes_of_k_refuses_to_do_without(
-    method: dict[str, Any] | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    method: dict[str, Any] | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sections = {} if method is None else {"method": method}
     policy = write_policy(tmp_path, privacy={"k": "none", "shields": SHIELDS}, **sections)
-    source, target = write_json_lines(tmp_path / "in.jsonl", people(60)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target) == 2
+    files = FileRun(policy, people(60))
+    assert files.anonymize() == 2
     assert "privacy.k: none is for files and method: iab" in told(capfd)
-    assert not target.exists()
+    assert not files.output.exists()
 
 
-def test_utility_has_no_class_size_over_k(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    policy = _policy(tmp_path)
-    source, target = write_json_lines(tmp_path / "in.jsonl", people(60)), tmp_path / "out.jsonl"
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--accept-risk", "rare-values") == 0
+def test_utility_has_no_class_size_over_k(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = FileRun(_policy(tmp_path), people(60))
+    assert files.anonymize("--accept-risk", "rare-values") == 0
     capfd.readouterr()
-    assert run(monkeypatch, "utility", source, target, "-c", policy, "--json") == 0
+    assert run("utility", files.source, files.output, "-c", files.policy, "--json") == 0
     found = json.loads(capfd.readouterr().out)
     assert found["k"] is None
     schema = json.loads((ROOT / "schemas" / "utility.schema.json").read_text())

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from stream_anon.clustering.k_forest.checks import class_cost
 from stream_anon.clustering.k_forest.joining import join_cheapest
 from stream_anon.clustering.k_forest.partitioner import KForest
-from stream_anon.clustering.k_forest.trees import most_rows
 from stream_anon.clustering.rules import rules_of
-from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
@@ -33,51 +31,6 @@ def _classes(codes: NDArray[np.int32], model: CostModel, k: int, pieces: int = 1
         partitioner.add(rows.take(part))
     partitioner.check_invariants()
     return partitioner.close(rows, Criteria(k, 1.0, _ALONE))
-
-
-@pytest.mark.parametrize("k", range(2, 9))
-@pytest.mark.parametrize("n", [9, 12, 20, 40])
-def test_every_row_of_a_star_is_in_a_class_of_k_or_more(n: int, k: int) -> None:
-    """Vector 5: one centre, every other row differs from it in an attribute of its own."""
-    model = level_model([QuasiIdentifier(f"a{i}", CategoricalDomain(Hierarchy.flat(["n", "y"]))) for i in range(n)])
-    for centre in (0, n // 2, n - 1):
-        codes = np.eye(n, dtype=np.int32)
-        codes[centre, centre] = 0
-        sizes = np.bincount(_classes(codes, model, k))
-        assert sizes.min() >= k
-        assert sizes.max() <= most_rows(k)
-
-
-def test_every_row_of_a_random_table_is_in_a_class_of_k_or_more() -> None:
-    """Vector 5: 2,400 tables."""
-    draws = np.random.default_rng(5)
-    domains = [CategoricalDomain(balanced([str(i) for i in range(size)])) for size in (2, 3, 5, 9)]
-    models = [
-        make_model([QuasiIdentifier(f"a{j}", domains[(first + j) % 4]) for j in range(width)])
-        for make_model in (cost_model, level_model)
-        for width in (1, 2, 3)
-        for first in (0, 2)
-    ]
-    for number in range(2_400):
-        model = models[number % len(models)]
-        k = int(draws.integers(2, 9))
-        n = int(draws.integers(k, 8 * k))
-        codes = draws.integers(0, model.domain, (n, len(model.domain))).astype(np.int32)
-        partitioner, rows = KForest(model, k), rows_of(codes)
-        partitioner.add(rows)
-        sizes = np.bincount(partitioner.close(rows, Criteria(k, 1.0, _ALONE)))
-        assert sizes.sum() == n
-        assert sizes.min() >= k
-        assert sizes.max() <= most_rows(k)
-
-
-@given(table=tables(), data=st.data())
-def test_arrival_in_pieces_gives_the_same_classes(table: Table, data: st.DataObject) -> None:
-    pieces = data.draw(st.integers(1, 5))
-    codes, k = np.ascontiguousarray(table.rows.codes.T), table.criteria.k
-    if len(codes) >= k:
-        at_once, in_pieces = (_classes(codes, table.model, k, count) for count in (1, pieces))
-        assert at_once.tolist() == in_pieces.tolist()
 
 
 def test_another_k_than_the_forest_grew_for_is_refused() -> None:

@@ -19,7 +19,6 @@ from stream_anon.settings.policy_file import load_policy
 from tests.support.effort import examples
 from tests.support.policies import PEOPLE, write_document
 
-LARGE = {"numeric": {"min": 0, "max": 2**29}, "role": "quasi-identifier"}
 RUNS = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=30), min_size=1, max_size=5)
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -33,7 +34,7 @@ from stream_anon.microdata.domains.numbers import NumericDomain
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
-from stream_anon.microdata.release import Classes
+from stream_anon.microdata.release import Classes, Release
 from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from tests.conformance.test_codecs import fitting, release_of
 from tests.support import avro_records, hostile
@@ -58,14 +59,34 @@ def policy_of(shape: Shape) -> Policy:
 
 
 @cache
+def json_codec_of(shape: Shape) -> JsonCodec:
+    return JsonCodec(policy_of(shape))
+
+
+@cache
 def encoder_of(shape: Shape) -> tuple[JsonCodec, AvroEncoder]:
-    return JsonCodec(policy_of(shape)), AvroEncoder(policy_of(shape))
+    return json_codec_of(shape), AvroEncoder(policy_of(shape))
 
 
-def batch_of(shape: Shape, given_records: list[dict[str, Any]]) -> CodedBatch:
-    json_codec, encoder = encoder_of(shape)
+def released(
+    encoder: Any, shape: Shape, given_records: list[dict[str, Any]], seed: int
+) -> tuple[CodedBatch, Release]:
+    """Return what an encoder admits of some records and of four that fit, and a release of it."""
     texts = [hostile.text_of(record) for record in given_records] + [fitting("json", i) for i in range(4)]
-    return encoder.admitted(json_codec.decode(texts, 0, np.arange(len(texts))))
+    batch = encoder.admitted(json_codec_of(shape).decode(texts, 0, np.arange(len(texts))))
+    return batch, release_of(policy_of(shape), batch, seed)
+
+
+def check_bounds(encoder: Any, batch: CodedBatch, release: Release) -> None:
+    """An encoder names the rows whose bodies are too large, and no body is larger than it says."""
+    sizes = dict(zip(release.order.tolist(), map(len, encoder.encode(release)), strict=True))
+    for most in {0, 10_000, *sizes.values(), *(size - 1 for size in sizes.values())}:
+        assert encoder.larger_than(release, most).tolist() == [
+            row for row in release.order.tolist() if sizes[row] > most
+        ]
+    for row, size in sizes.items():
+        kept = sum(len(json.dumps(value, ensure_ascii=False).encode()) for value in batch.payload[row])
+        assert size <= encoder.most_around + kept
 
 
 def expected(fields: tuple[Field, ...], value: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +125,7 @@ def test_bodies_say_what_the_json_of_the_same_release_says(
     shape: Shape, given_records: list[dict[str, Any]], seed: int
 ) -> None:
     policy, (json_codec, encoder) = policy_of(shape), encoder_of(shape)
-    release = release_of(policy, batch_of(shape, given_records), seed)
+    _, release = released(encoder, shape, given_records, seed)
     schema = fastavro.parse_schema(json.loads(encoder.schema))
     texts = json_codec.encode(release)
     bodies = list(encoder.encode(release))
@@ -122,23 +143,14 @@ def test_bodies_say_what_the_json_of_the_same_release_says(
 @slowly
 @given(given_records=records, seed=st.integers(0, 2**16))
 def test_bounds_on_bodies_are_true(shape: Shape, given_records: list[dict[str, Any]], seed: int) -> None:
-    policy, (_, encoder) = policy_of(shape), encoder_of(shape)
-    batch = batch_of(shape, given_records)
-    release = release_of(policy, batch, seed)
-    sizes = dict(zip(release.order.tolist(), map(len, encoder.encode(release)), strict=True))  # type: ignore[arg-type]
-    for most in {0, 10_000, *sizes.values(), *(size - 1 for size in sizes.values())}:
-        assert encoder.larger_than(release, most).tolist() == [
-            row for row in release.order.tolist() if sizes[row] > most
-        ]
-    for row, size in sizes.items():
-        kept = sum(len(json.dumps(value, ensure_ascii=False).encode()) for value in batch.payload[row])
-        assert size <= encoder.most_around + kept
+    _, encoder = encoder_of(shape)
+    check_bounds(encoder, *released(encoder, shape, given_records, seed))
 
 
 @shapes
 def test_polars_reads_what_is_released(shape: Shape) -> None:
     policy, (json_codec, encoder) = policy_of(shape), encoder_of(shape)
-    release = release_of(policy, batch_of(shape, []), 1)
+    _, release = released(encoder, shape, [], 1)
     bodies = [body or b"" for body in encoder.encode(release)]
     frame = pl.read_avro(io.BytesIO(container(_without_defaults(encoder.schema), bodies)))
     wanted = [expected(fields_of(policy), json.loads(text)) for text in json_codec.encode(release)]
@@ -180,42 +192,41 @@ NUMBERS = (
 )
 WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300) | st.integers(-300, 300).map(float)
 
-
+VALUES = st.tuples(
+    st.none() | st.text() | st.sampled_from(['"', "\\", "\n\t\x00", "/", "😀", "a" * 127, "b" * 20_000]),
+    st.none() | WHOLE,
+    st.none() | NUMBERS,
+    st.none() | st.booleans(),
+    st.none() | st.lists(st.text(max_size=3), max_size=5).map(tuple),
+    st.none() | st.lists(WHOLE, max_size=5).map(tuple),
+    st.none() | st.lists(NUMBERS, max_size=5).map(tuple),
+)
 TYPES = (str, int, float)
 NOTHING = (None, None, None)
 
 
-def passed_through(rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    encoder = AvroEncoder(SMALL)
-    bounds, ones = np.zeros((1, 1), np.int32), np.ones(1, np.int64)
-    classes = Classes(bounds, bounds, [["*"]], ones, ones, np.zeros((1, 1)))
-    count = len(rows)
+def bodies_of(
+    encoder: Any, policy: Policy, rows: list[tuple[Any, ...]], ages: tuple[Any, ...] = ("*",)
+) -> list[bytes]:
+    """Return the bodies of rows in classes of these ages."""
+    bounds, ones = np.zeros((1, len(ages)), np.int32), np.ones(len(ages), np.int64)
     release = replace(
-        release_of(SMALL, CodedBatch.none(1, 0), 0),
-        classes=classes,
-        class_of_row=np.zeros(count, np.int32),
-        order=np.arange(count),
+        release_of(policy, CodedBatch.none(1, 0), 0),
+        classes=Classes(bounds, bounds, [list(ages)], ones, ones, np.zeros((1, len(ages)))),
+        class_of_row=(np.arange(len(rows)) % len(ages)).astype(np.int32),
+        order=np.arange(len(rows)),
         payload=rows,
     )
-    return [
-        read(fastavro.parse_schema(json.loads(encoder.schema)), body or b"") for body in encoder.encode(release)
-    ]
+    return [body or b"" for body in encoder.encode(release)]
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.none() | st.text() | st.sampled_from(['"', "\\", "\n\t\x00", "/", "😀"]),
-            st.none() | WHOLE,
-            st.none() | NUMBERS,
-            st.none() | st.booleans(),
-            st.none() | st.lists(st.text(max_size=3), max_size=5).map(tuple),
-            st.none() | st.lists(WHOLE, max_size=5).map(tuple),
-            st.none() | st.lists(NUMBERS, max_size=5).map(tuple),
-        ),
-        max_size=10,
-    )
-)
+def passed_through(rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    encoder = AvroEncoder(SMALL)
+    schema = fastavro.parse_schema(json.loads(encoder.schema))
+    return [read(schema, body) for body in bodies_of(encoder, SMALL, rows)]
+
+
+@given(st.lists(VALUES, max_size=10))
 def test_values_that_pass_are_what_they_were(rows: list[tuple[Any, ...]]) -> None:
     for found, (text, whole, number, flag, *lists) in zip(passed_through(rows), rows, strict=True):
         assert (found["text"], found["whole"], found["flag"]) == (text, whole, flag)
@@ -275,17 +286,25 @@ def test_natural_records_and_names_that_avro_does_not_know_are_refused() -> None
         AvroEncoder(hostile.shaped_policy(Shape.TYPED))
 
 
-@pytest.mark.skipif(not hasattr(write_values, "signatures"), reason="kernels are not compiled here")
-def test_what_is_warm_compiles_nothing_for_any_release() -> None:
-    AvroEncoder(SMALL).warm_up()
-    kernels: list[Any] = [write_values, odd_cells, write_records]
+ODD = ('"', 2.0, 1e300, None, ("a", "b"), (1, 2), (1.5,))
+
+
+def check_warm(encoder: Any, write: Any, also: Callable[[], object] = lambda: None) -> None:
+    """What was compiled ahead suffices for records of all kinds of values, and for none."""
+    encoder.warm_up()
+    kernels: list[Any] = [write, odd_cells, write_records]
     compiled = [list(kernel.signatures) for kernel in kernels]
-    passed_through([])
-    passed_through([("a", 1, 1.5, True, *NOTHING), ('"', 2.0, 1e300, None, ("a", "b"), (1, 2), (1.5,))])
-    encoder = AvroEncoder(SMALL)
+    bodies_of(encoder, SMALL, [])
+    bodies_of(encoder, SMALL, [("a", 1, 1.5, True, *NOTHING), ODD])
     batch = encoder.admitted(JsonCodec(SMALL).decode([b'{"id":1,"age":1,"whole":3,"text":"\\n"}'], 0, np.arange(1)))
     encoder.encode(release_of(SMALL, batch, 0))
+    also()
     assert [list(kernel.signatures) for kernel in kernels] == compiled
+
+
+@pytest.mark.skipif(not hasattr(write_values, "signatures"), reason="kernels are not compiled here")
+def test_what_is_warm_compiles_nothing_for_any_release() -> None:
+    check_warm(AvroEncoder(SMALL), write_values)
 
 
 @pytest.mark.parametrize("zone", ["", "Europe/Berlin"])

@@ -8,12 +8,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 from google.protobuf import json_format
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message_factory import GetMessageClass
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.errors import SettingsError
@@ -22,37 +21,34 @@ from stream_anon.formats.protobuf.encoding import ProtobufEncoder
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.proto_files import message_of
 from stream_anon.formats.writing.binary import write_values
-from stream_anon.formats.writing.odd_values import odd_cells
-from stream_anon.formats.writing.record_writing import write_records
 from stream_anon.microdata.attributes import Insensitive, ScalarType
-from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.release import Classes, Release
 from stream_anon.microdata.schemas.output_fields import Field, fields_of
-from tests.conformance.test_codecs import fitting, release_of
 from tests.support import hostile, protobuf_java
-from tests.support.effort import examples
-from tests.unit.formats.avro.test_encoding import AGE, NOTHING, NUMBERS, PASSING, SMALL, WHOLE, policy_of
-
-SHAPES = [Shape.TYPED, Shape.FLAT]
-NAMES = list(hostile.FITTING)
-shapes = pytest.mark.parametrize("shape", SHAPES)
-slowly = settings(examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-records = st.lists(hostile.objects(NAMES), max_size=8)
+from tests.unit.formats.avro.test_encoding import (
+    AGE,
+    NOTHING,
+    ODD,
+    PASSING,
+    SMALL,
+    VALUES,
+    bodies_of,
+    check_bounds,
+    check_warm,
+    json_codec_of,
+    policy_of,
+    records,
+    released,
+    shapes,
+    slowly,
+)
 
 
 @cache
 def encoder_of(shape: Shape) -> tuple[JsonCodec, ProtobufEncoder, Any]:
     encoder = ProtobufEncoder(policy_of(shape))
-    return JsonCodec(policy_of(shape)), encoder, GetMessageClass(message_of(encoder.schema, [0], {}))
-
-
-def release_for(shape: Shape, given_records: list[dict[str, Any]], seed: int) -> tuple[CodedBatch, Release]:
-    json_codec, encoder, _ = encoder_of(shape)
-    texts = [hostile.text_of(record) for record in given_records] + [fitting("json", i) for i in range(4)]
-    batch = encoder.admitted(json_codec.decode(texts, 0, np.arange(len(texts))))
-    return batch, release_of(policy_of(shape), batch, seed)
+    return json_codec_of(shape), encoder, GetMessageClass(message_of(encoder.schema, [0], {}))
 
 
 def said(fields: tuple[Field, ...], message: Any) -> dict[str, Any]:
@@ -90,7 +86,7 @@ def test_bodies_say_what_the_json_of_the_same_release_says(
     shape: Shape, given_records: list[dict[str, Any]], seed: int
 ) -> None:
     policy, (json_codec, encoder, kind) = policy_of(shape), encoder_of(shape)
-    _, release = release_for(shape, given_records, seed)
+    _, release = released(encoder, shape, given_records, seed)
     texts, bodies = json_codec.encode(release), list(encoder.encode(release))
     assert len(bodies) == len(texts)
     for body, text in zip(bodies, texts, strict=True):
@@ -106,21 +102,13 @@ def test_bodies_say_what_the_json_of_the_same_release_says(
 @given(given_records=records, seed=st.integers(0, 2**16))
 def test_bounds_on_bodies_are_true(shape: Shape, given_records: list[dict[str, Any]], seed: int) -> None:
     _, encoder, _ = encoder_of(shape)
-    batch, release = release_for(shape, given_records, seed)
-    sizes = dict(zip(release.order.tolist(), map(len, encoder.encode(release)), strict=True))  # type: ignore[arg-type]
-    for most in {0, 10_000, *sizes.values(), *(size - 1 for size in sizes.values())}:
-        assert encoder.larger_than(release, most).tolist() == [
-            row for row in release.order.tolist() if sizes[row] > most
-        ]
-    for row, size in sizes.items():
-        kept = sum(len(json.dumps(value, ensure_ascii=False).encode()) for value in batch.payload[row])
-        assert size <= encoder.most_around + kept
+    check_bounds(encoder, *released(encoder, shape, given_records, seed))
 
 
 @shapes
 def test_our_own_reader_reads_what_is_released(shape: Shape) -> None:
     json_codec, encoder, kind = encoder_of(shape)
-    _, release = release_for(shape, [], 1)
+    _, release = released(encoder, shape, [], 1)
     bodies = encoder.encode(release)
     found = MessageReader(kind.DESCRIPTOR, [()], 10_000).unwrap(bodies)
     for text, wanted in zip(found.texts, json_codec.encode(release), strict=True):
@@ -141,39 +129,13 @@ DEEP = Policy(
 )
 
 
-def bodies_of(
-    policy: Policy, rows: list[tuple[Any, ...]], ages: tuple[Any, ...] = ("*",)
-) -> tuple[Any, list[bytes]]:
-    """Return the class of released messages, and the bodies of rows in classes of these ages."""
-    encoder = ProtobufEncoder(policy)
-    kind = GetMessageClass(message_of(encoder.schema, [0], {}))
-    bounds, ones = np.zeros((1, len(ages)), np.int32), np.ones(len(ages), np.int64)
-    classes = Classes(bounds, bounds, [list(ages)], ones, ones, np.zeros((1, len(ages))))
-    count = len(rows)
-    release = replace(
-        release_of(policy, CodedBatch.none(1, 0), 0),
-        classes=classes,
-        class_of_row=(np.arange(count) % len(ages)).astype(np.int32),
-        order=np.arange(count),
-        payload=rows,
-    )
-    return kind, [body or b"" for body in encoder.encode(release)]
+def kind_of(policy: Policy) -> Any:
+    """Return the class of released messages."""
+    return GetMessageClass(message_of(ProtobufEncoder(policy).schema, [0], {}))
 
 
 def passed_through(policy: Policy, rows: list[tuple[Any, ...]], ages: tuple[Any, ...] = ("*",)) -> list[Any]:
-    kind, bodies = bodies_of(policy, rows, ages)
-    return list(map(kind.FromString, bodies))
-
-
-VALUES = st.tuples(
-    st.none() | st.text() | st.sampled_from(['"', "\\", "\n\t\x00", "/", "😀", "a" * 127, "b" * 20_000]),
-    st.none() | WHOLE,
-    st.none() | NUMBERS,
-    st.none() | st.booleans(),
-    st.none() | st.lists(st.text(max_size=3), max_size=5).map(tuple),
-    st.none() | st.lists(WHOLE, max_size=5).map(tuple),
-    st.none() | st.lists(NUMBERS, max_size=5).map(tuple),
-)
+    return list(map(kind_of(policy).FromString, bodies_of(ProtobufEncoder(policy), policy, rows, ages)))
 
 
 def check_values(found: Any, row: tuple[Any, ...]) -> None:
@@ -226,7 +188,7 @@ def test_google_reads_in_java_what_google_reads_in_python() -> None:
         (*(None for _ in PASSING), None, None),
         ("b", 1, 0.5, True, *NOTHING, "", "n"),
     ]
-    kind, bodies = bodies_of(DEEP, rows, (7, "*", None))
+    kind, bodies = kind_of(DEEP), bodies_of(ProtobufEncoder(DEEP), DEEP, rows, (7, "*", None))
     file = FileDescriptorProto()
     kind.DESCRIPTOR.file.CopyToProto(file)
     written = protobuf_java.reread(file.SerializeToString(), bodies)
@@ -251,14 +213,4 @@ def test_natural_records_and_names_that_protobuf_does_not_know_are_refused() -> 
 
 @pytest.mark.skipif(not hasattr(write_values, "signatures"), reason="kernels are not compiled here")
 def test_what_is_warm_compiles_nothing_for_any_release() -> None:
-    ProtobufEncoder(SMALL).warm_up()
-    kernels: list[Any] = [write_values, odd_cells, write_records]
-    compiled = [list(kernel.signatures) for kernel in kernels]
-    passed_through(SMALL, [])
-    odd = ('"', 2.0, 1e300, None, ("a", "b"), (1, 2), (1.5,))
-    passed_through(SMALL, [("a", 1, 1.5, True, *NOTHING), odd])
-    passed_through(DEEP, [(*odd, "a", None)])
-    encoder = ProtobufEncoder(SMALL)
-    batch = encoder.admitted(JsonCodec(SMALL).decode([b'{"id":1,"age":1,"whole":3,"text":"\\n"}'], 0, np.arange(1)))
-    encoder.encode(release_of(SMALL, batch, 0))
-    assert [list(kernel.signatures) for kernel in kernels] == compiled
+    check_warm(ProtobufEncoder(SMALL), write_values, lambda: passed_through(DEEP, [(*ODD, "a", None)]))

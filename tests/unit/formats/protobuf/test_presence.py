@@ -10,7 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from stream_anon.formats.protobuf.message_reader import MessageReader
 from stream_anon.formats.protobuf.proto_files import message_of
-from stream_anon.formats.registered_formats import REGISTERED, Wanted
+from stream_anon.formats.registered_formats import REGISTERED, WantedFields
 from stream_anon.formats.registry.registered import RegisteredSchema
 from stream_anon.microdata.texts import Texts
 
@@ -49,7 +49,7 @@ def test_a_default_that_was_written_is_a_value() -> None:
 
 
 def test_bodies_of_a_registry_are_read_so() -> None:
-    form = REGISTERED["protobuf"].body(Wanted(PATHS, SENSITIVE, 10_000))
+    form = REGISTERED["protobuf"].body(WantedFields(PATHS, SENSITIVE, 10_000))
     parsed = form.parse(RegisteredSchema(SCHEMA, "PROTOBUF"))
     reader, _ = parsed.reader((0,))
     [text] = reader.unwrap(Texts.of([b"\x0a\x01p"])).texts

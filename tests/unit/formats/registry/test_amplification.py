@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import Codec
 from tests.support.avro_records import zigzag
 from tests.support.registry.memory_registry import MemoryRegistry
+from tests.support.traced import traced
 from tests.unit.formats.registry.test_framed_texts import FIELDS, GUID, PERSON, V1, _avro, _codec, _id, _policy
 
 LONG = "n" * 400
@@ -48,11 +48,8 @@ def _visit(number: int) -> bytes:
 
 def _peak(work: Callable[[], CodedBatch]) -> tuple[CodedBatch, float]:
     """Return what is worked out, and the megabytes that it takes meanwhile."""
-    tracemalloc.start()
-    try:
-        return work(), tracemalloc.get_traced_memory()[1] / 2**20
-    finally:
-        tracemalloc.stop()
+    with traced() as memory:
+        return work(), memory()[1] / 2**20
 
 
 def _decoded(codec: Codec, values: list[bytes | None]) -> CodedBatch:

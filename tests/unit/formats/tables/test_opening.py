@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +34,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.operations.samples import sample_of_file
+from tests.support.traced import traced
 
 POLICY = Policy(
     (
@@ -242,16 +242,13 @@ def test_a_small_file_that_unpacks_to_one_long_line_takes_bounded_memory(
         for _ in range(64):
             file.write(b"x" * (1 << 20))
     assert path.stat().st_size < 1 << 20
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         if name == "bomb.jsonl.gz":
             assert _records(str(path)) == ([], [], 1)
         else:
             with pytest.raises(InputError, match=r"longer than 1 MiB|ends in the midst of its JSON array"):
                 _records(str(path))
-        assert tracemalloc.get_traced_memory()[1] < 16 << 20
-    finally:
-        tracemalloc.stop()
+        assert memory()[1] < 16 << 20
 
 
 def test_a_line_beyond_the_limit_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,11 +23,11 @@ from stream_anon.microdata.texts import Texts
 from tests.support.avro_records import zigzag
 from tests.support.effort import examples
 from tests.support.protobuf_records import F, descriptors
+from tests.support.traced import traced
 
 PATHS = [("f",)]
 MOST = 10_000_000
 FREE = free_text(PATHS)
-Maker = Callable[[Any, Sequence[tuple[str, ...]]], Unwrapper]
 
 
 def avro(kind: Any, paths: Sequence[tuple[str, ...]] = PATHS, others: Sequence[Any] = ()) -> AvroReader:
@@ -71,12 +70,9 @@ def read(reader: Unwrapper, *bodies: bytes) -> tuple[list[bytes | None], list[in
 
 def peak_of(reader: Unwrapper, values: Texts) -> int:
     """Return the bytes that reading takes meanwhile."""
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         reader.unwrap(values)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        return memory()[1]
 
 
 READERS: Mapping[str, tuple[Callable[[str], Unwrapper], bytes]] = {

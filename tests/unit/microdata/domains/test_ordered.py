@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from stream_anon.microdata.attributes import PublishedForm, ScalarType
 from stream_anon.microdata.domains.ordered import OrderedDomain
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.settings.policy_file import load_policy
-from tests.support.policies import PEOPLE, people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
+from tests.support.commands import FileRun
+from tests.support.policies import PEOPLE, people, write_policy
 
 DEGREES = ("none", "primary", "secondary", "bachelor", "master")
 
@@ -81,18 +80,18 @@ def test_an_order_publishes_ranges_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 @pytest.mark.parametrize("shape", ["natural", "typed", "flat"])
 def test_ranges_that_an_engine_publishes_pass_the_audit(
-    engine: str, suffix: str, shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, suffix: str, shape: str, tmp_path: Path
 ) -> None:
     policy = _with(tmp_path, {"order": list(DEGREES)}, engine={"name": engine}, output={"shape": shape})
     records = people(300)
     for i, record in enumerate(records):
         record["degree"] = [*DEGREES, None][i * i % 6]
-    source, target, proof = tmp_path / "in.jsonl", tmp_path / f"out.{suffix}", tmp_path / "c.jsonl"
-    write_json_lines(source, records)
-    assert run(monkeypatch, "anonymize", "-c", policy, source, target, "--certificates", proof, "--k", 5) == 0
-    assert run(monkeypatch, "audit", "-c", policy, "--output", target, "--certificates", proof) == 0
+    files = FileRun(policy, records)
+    files.output = tmp_path / f"out.{suffix}"
+    assert files.anonymize("--k", 5) == 0
+    assert files.audit() == 0
     if suffix == "jsonl":
-        degrees = {json.loads(line)["degree"] for line in target.read_text().splitlines()}
+        degrees = {record["degree"] for record in files.released}
         assert any(own and ".." in own for own in degrees)
 
 

@@ -37,9 +37,9 @@ from stream_anon.microdata.schemas.output_fields import Field, fields_of
 from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import Files, visits
 from tests.support.hostile import grid
 from tests.support.policies import write_document
-from tests.unit.operations.audit.test_auditing import Files, _visits
 from tests.unit.operations.audit.test_shapes import settings_of
 
 SHAPES = [Shape.TYPED, Shape.FLAT]
@@ -48,7 +48,7 @@ shapes = pytest.mark.parametrize("shape", SHAPES)
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> dict[Shape, Files]:
-    return {shape: Files(tmp_path_factory.mktemp(str(shape)), settings_of(shape), _visits(300)) for shape in SHAPES}
+    return {shape: Files(tmp_path_factory.mktemp(str(shape)), settings_of(shape), visits(300)) for shape in SHAPES}
 
 
 def records_of(files: Files) -> list[dict[str, Any]]:

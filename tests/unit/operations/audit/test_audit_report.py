@@ -16,30 +16,25 @@ from stream_anon.audit.verdict import Kind
 from stream_anon.errors import SettingsError
 from stream_anon.operations.audit.audit_report import as_json, name_of
 from stream_anon.operations.audit.auditing import audit_files, moment_of
+from tests.support.audited_files import SETTINGS, Files, visits
+from tests.support.commands import run
 from tests.support.data import ROOT
-from tests.unit.cli.run.test_anonymize import run
-from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 NOW = 1_715_587_200.0  # 2024-05-13T08:00:00Z
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(400))
-
-
-@pytest.fixture
-def files(made: Files, tmp_path: Path) -> Files:
-    return made.copied(tmp_path)
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, visits(400))
 
 
 def _schema() -> Draft202012Validator:
     return Draft202012Validator(json.loads((ROOT / "schemas" / "audit.schema.json").read_text()))
 
 
-def _audit(monkeypatch: pytest.MonkeyPatch, files: Files, *more: object) -> int:
+def _audit(files: Files, *more: object) -> int:
     given = ("-c", files.policy_path, "--output", files.output, "--certificates", files.certificates)
-    return run(monkeypatch, "audit", *given, *more)
+    return run("audit", *given, *more)
 
 
 def _broken(files: Files) -> None:
@@ -48,16 +43,14 @@ def _broken(files: Files) -> None:
     files.write()
 
 
-def test_the_report_as_json_fits_its_schema(
-    files: Files, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_as_json_fits_its_schema(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     changed: dict[str, Any] = SETTINGS | {"privacy": SETTINGS["privacy"] | {"k": 3}}
     for broken in (False, True):
         if broken:
             _broken(files)
             files.policy_path.write_text(yaml.safe_dump(changed, sort_keys=False))
         capsys.readouterr()
-        assert _audit(monkeypatch, files, "--json") == int(broken)
+        assert _audit(files, "--json") == int(broken)
         text = capsys.readouterr().out
         report = json.loads(text)
         assert list(_schema().iter_errors(report)) == []
@@ -76,12 +69,12 @@ def test_every_kind_of_violation_and_every_reason_has_a_name_in_the_schema() -> 
     assert reasons == [name_of(reason) for reason in Uncompared]
 
 
-def test_the_figures_are_read_by_prometheus(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figures_are_read_by_prometheus(files: Files, tmp_path: Path) -> None:
     target = tmp_path / "stream_anon.prom"
     for broken in (False, True):
         if broken:
             _broken(files)
-        assert _audit(monkeypatch, files, "--metrics", target) == int(broken)
+        assert _audit(files, "--metrics", target) == int(broken)
         families = text_string_to_metric_families(target.read_text())
         samples = {(s.name, s.labels.get("kind")): s for family in families for s in family.samples}
         assert samples["stream_anon_audit_success", None].value == float(not broken)
@@ -95,21 +88,19 @@ def test_the_figures_are_read_by_prometheus(files: Files, tmp_path: Path, monkey
             assert name.removeprefix("stream_anon_audit") in page
 
 
-def test_a_file_of_figures_that_cannot_be_written_is_an_error(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert _audit(monkeypatch, files, "--metrics", tmp_path / "nowhere" / "a.prom") == 2
+def test_a_file_of_figures_that_cannot_be_written_is_an_error(files: Files, tmp_path: Path) -> None:
+    assert _audit(files, "--metrics", tmp_path / "nowhere" / "a.prom") == 2
 
 
-def test_one_batch_and_one_stretch_are_audited(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_batch_and_one_stretch_are_audited(files: Files) -> None:
     _broken(files)
     first, second = (json.loads(part)["batch"] for part in files.parts)
-    assert _audit(monkeypatch, files, "--batch", first) == 1
-    assert _audit(monkeypatch, files, "--batch", second) == 0
-    assert _audit(monkeypatch, files, "--batch", "ff") == 2
-    assert _audit(monkeypatch, files, "--since", "2999-01-01") == 0
-    assert _audit(monkeypatch, files, "--since", "7d") == 1
-    assert _audit(monkeypatch, files, "--since", "soon") == 2
+    assert _audit(files, "--batch", first) == 1
+    assert _audit(files, "--batch", second) == 0
+    assert _audit(files, "--batch", "ff") == 2
+    assert _audit(files, "--since", "2999-01-01") == 0
+    assert _audit(files, "--since", "7d") == 1
+    assert _audit(files, "--since", "soon") == 2
 
 
 def test_a_report_says_what_was_asked(files: Files) -> None:

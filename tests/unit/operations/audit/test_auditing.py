@@ -6,11 +6,9 @@ import copy
 import csv
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -21,129 +19,15 @@ from stream_anon.audit.formats.table_rows import CellReader
 from stream_anon.audit.verdict import Kind
 from stream_anon.cli.prove.audit import SHOWN, show
 from stream_anon.errors import InputError
-from stream_anon.files.anonymizing import SOURCE, Anonymization
-from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.microdata.policy import Policy
 from stream_anon.operations.audit.auditing import audit_files
-from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import SETTINGS, Files, cell, visits
 from tests.support.data import shared_data
-
-SETTINGS: dict[str, Any] = {
-    "privacy": {"k": 4, "individual": "person", "sensitive": {"result": {"distinct_l": 2}}},
-    "window": {"max_records": 200},
-    "attributes": {
-        "person": {"role": "identifier"},
-        "patient.age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
-        "patient.zip": {"role": "quasi-identifier", "prefix": {"length": 3}},
-        "plan": {"role": "quasi-identifier", "values": ["[a]", "b", "c", "d"], "publish": "values"},
-        "ward": {
-            "role": "quasi-identifier",
-            "type": "integer",
-            "hierarchy": {"inner": ["1", "2"], "03": ["3", "4"]},
-        },
-        "smoker": {"role": "quasi-identifier", "type": "boolean", "values": [True, False]},
-        "weight": {
-            "role": "quasi-identifier",
-            "numeric": {"min": 30, "max": 150, "step": 0.5, "decimals": 1, "publish": "tight"},
-        },
-        "day": {"role": "quasi-identifier", "date": {"min": "2024-01-01", "max": "2024-12-31"}},
-        "result": {"role": "sensitive", "type": "string"},
-        "paid": {"role": "insensitive", "type": "boolean"},
-        "visits": {"role": "insensitive", "type": "integer", "accept_linkable": True},
-        "cost": {"role": "insensitive", "type": "number", "accept_linkable": True},
-    },
-}
-
-
-def _visits(count: int, seed: int = 1) -> list[dict[str, Any]]:
-    draws = np.random.default_rng(seed)
-    rows = []
-    for i in range(count):
-        row: dict[str, Any] = {
-            "person": int(draws.integers(count // 2)),
-            "patient": {"age": int(draws.integers(100)), "zip": f"{draws.integers(5)}{draws.integers(3)}7"},
-            "plan": str(draws.choice(["[a]", "b", "c", "d"])),
-            "ward": int(draws.integers(1, 5)),
-            "smoker": bool(draws.integers(2)),
-            "weight": 60 + int(draws.integers(60)) / 2,
-            "day": f"2024-{draws.integers(1, 13):02}-{draws.integers(1, 29):02}",
-            "result": str(draws.choice(["fine", "poor, or not", 'say "no"', "two\nlines"])),
-            "paid": bool(draws.integers(2)),
-            "visits": int(draws.integers(9)),
-            "cost": float(draws.integers(90)) / 8,
-        }
-        if not i % 17:
-            del row["plan"], row["paid"]
-            row["day"] = None
-        if not i % 31:
-            row["weight"] = 500
-        rows.append(row)
-    return rows
-
-
-class Files:
-    """A policy, the released records and their certificates on disk."""
-
-    def __init__(self, folder: Path, settings: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
-        self.policy_path = folder / "policy.yaml"
-        self.policy_path.write_text(yaml.safe_dump(settings, sort_keys=False))
-        self.policy = load_policy(self.policy_path)
-        self.output, self.certificates = folder / "out.jsonl", folder / "certificates.jsonl"
-        codec, work = JsonCodec(self.policy), Anonymization(self.policy)
-        values = [json.dumps(record).encode() for record in records]
-        batch = codec.decode(values, SOURCE, np.arange(len(values)))
-        self.lines: list[bytes] = []
-        self.parts: list[bytes] = []
-        self.document = work.document.parts()
-        for certified in [*work.add(batch), *work.close()]:
-            self.lines += codec.encode(certified.release)
-            self.parts += certified.certificate
-        self.write()
-
-    def copied(self, folder: Path) -> Files:
-        """Return the same files in another folder, to be changed there."""
-        other = copy.copy(self)
-        for name in ("policy_path", "output", "certificates"):
-            setattr(other, name, folder / getattr(self, name).name)
-        other.policy_path.write_bytes(self.policy_path.read_bytes())
-        other.lines, other.parts = list(self.lines), list(self.parts)
-        other.write()
-        return other
-
-    def write(self) -> None:
-        self.output.write_bytes(b"".join(line + b"\n" for line in self.lines))
-        self.certificates.write_bytes(b"".join(part + b"\n" for part in [*self.document, *self.parts]))
-
-    def write_csv(self, delimiter: str = ",", header: Sequence[str] | None = None) -> None:
-        """Write the records as CSV: intervals, sets and scalars as JSON, texts as they are, null as nothing."""
-        self.output = self.output.with_suffix(".csv")
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-        names = [attribute.name for attribute in self.policy.published]
-        writer.writerow(header or names)
-        for line in self.lines:
-            writer.writerow([_cell(json.loads(line), name) for name in names])
-        self.output.write_bytes(text.getvalue().encode())
-
-    def kinds(self) -> set[Kind]:
-        verdict = audit_files(self.policy_path, self.output, self.certificates).verdict
-        return {violation.kind for violation in verdict.violations}
-
-
-def _cell(record: Any, name: str) -> str:
-    for key in name.split("."):
-        record = record[key]
-    return record if isinstance(record, str) else "" if record is None else json.dumps(record)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(700))
-
-
-@pytest.fixture
-def files(made: Files, tmp_path: Path) -> Files:
-    return made.copied(tmp_path)
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, visits(700))
 
 
 def test_a_release_of_the_engine_passes(files: Files) -> None:
@@ -165,7 +49,7 @@ def test_nodes_raised_at_random_pass_and_lose_more(tmp_path: Path) -> None:
     for name, settings in (("plain", plain), ("raised", raised)):
         folder = tmp_path / name
         folder.mkdir()
-        files = Files(folder, settings, _visits(400))
+        files = Files(folder, settings, visits(400))
         verdict = audit_files(files.policy_path, files.output, files.certificates).verdict
         assert verdict.violations == ()
         certificates = [json.loads(part) for part in files.parts]
@@ -185,7 +69,7 @@ def test_another_judge_counts_the_same_k_and_l(files: Files) -> None:
     first = json.loads(files.parts[0])
     rows = [json.loads(line) for line in files.lines[: first["released"]]]
     names = [attribute.name for attribute in files.policy.quasi_identifiers]
-    frame = pd.DataFrame([{name: _cell(row, name) for name in names} | {"result": row["result"]} for row in rows])
+    frame = pd.DataFrame([{name: cell(row, name) for name in names} | {"result": row["result"]} for row in rows])
     assert anonymity.k_anonymity(frame, names) == min(one["records"] for one in first["classes"])
     assert anonymity.k_anonymity(frame, names) >= 4
     assert anonymity.l_diversity(frame, names, ["result"]) == first["achieved"]["distinct_l"]["result"]

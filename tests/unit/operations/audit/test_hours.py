@@ -24,8 +24,8 @@ from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.microdata.schemas.protobuf import protobuf_schema
 from stream_anon.microdata.schemas.sql import sql_table
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import Files
 from tests.support.policies import write_document
-from tests.unit.operations.audit.test_auditing import Files
 
 BERLIN = ZoneInfo("Europe/Berlin")
 AUTUMN = dt.datetime(2024, 10, 27, tzinfo=BERLIN)

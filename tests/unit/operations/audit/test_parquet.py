@@ -27,8 +27,8 @@ from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.audit.released_files import released_records
 from stream_anon.operations.studied_records import read_released
 from stream_anon.settings.policy_file import load_policy
+from tests.support.audited_files import SETTINGS, visits
 from tests.support.policies import write_document
-from tests.unit.operations.audit.test_auditing import SETTINGS, _visits
 
 TWO_YEARS = {"role": "quasi-identifier", "date": {"min": "2024-01-01", "max": "2025-12-31"}}
 ATTRIBUTES = SETTINGS["attributes"] | {"day": TWO_YEARS, "patient.name": {"role": "identifier"}}
@@ -45,7 +45,7 @@ class Release:
         self.parquet, self.lines = folder / "out.parquet", folder / "out.jsonl"
         self.policy = as_written(load_policy(self.policy_path), Format.PARQUET)
         codec, work = JsonCodec(self.policy), Anonymization(self.policy)
-        values = [json.dumps(visit).encode() for visit in _visits(700)]
+        values = [json.dumps(visit).encode() for visit in visits(700)]
         certified = [*work.add(codec.decode(values, SOURCE, np.arange(len(values)))), *work.close()]
         writer = ParquetWriter(self.parquet.open("wb"), self.policy)
         for one in certified:
@@ -257,7 +257,7 @@ def test_days_of_one_year_are_refused_because_the_year_looks_like_anything(made:
 
 def test_a_parquet_file_that_no_audit_would_take_is_not_written(made: Release, tmp_path: Path) -> None:
     source, target = tmp_path / "in.jsonl", tmp_path / "out.parquet"
-    source.write_text(_lines(_visits(10)))
+    source.write_text(_lines(visits(10)))
     policy = load_policy(write_document(tmp_path, SETTINGS))
     with pytest.raises(SettingsError, match=r"attributes\.day: all its days lie in one year"):
         FileJob(policy, str(source), str(target)).run(lambda _: None)

@@ -16,7 +16,7 @@ from stream_anon.microdata.schemas.json_schema import released_schema
 from stream_anon.operations.audit.auditing import audit_files
 from stream_anon.operations.studied_records import read_released
 from stream_anon.settings.policy_file import load_policy
-from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
+from tests.support.audited_files import SETTINGS, Files, visits
 
 SHAPES = [Shape.TYPED, Shape.FLAT]
 shapes = pytest.mark.parametrize("shape", SHAPES)
@@ -32,7 +32,7 @@ def settings_of(shape: Shape) -> dict[str, Any]:
 def released(tmp_path_factory: pytest.TempPathFactory) -> dict[Shape, Files]:
     made = {}
     for shape in Shape:
-        files = Files(tmp_path_factory.mktemp(str(shape)), settings_of(shape), _visits(300))
+        files = Files(tmp_path_factory.mktemp(str(shape)), settings_of(shape), visits(300))
         assert len(files.lines) > 150
         made[shape] = files
     return made
@@ -178,7 +178,7 @@ def test_a_csv_file_is_natural_whatever_the_shape(
         folder = tmp_path / str(kind)
         folder.mkdir()
         source, target, proof = folder / "in.jsonl", folder / "out.csv", folder / "certificates.jsonl"
-        source.write_text("".join(json.dumps(visit) + "\n" for visit in _visits(300)))
+        source.write_text("".join(json.dumps(visit) + "\n" for visit in visits(300)))
         path = folder / "policy.yaml"
         path.write_text(released[kind].policy_path.read_text() + "engine: {seed: 1}\n")
         report = FileJob(load_policy(path), str(source), str(target), proof).run(lambda _: None)

@@ -15,10 +15,10 @@ from stream_anon.operations.leakage.leakage_study import LeakageReport, LeakageR
 from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import read_released, read_table
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.data import ROOT
 from tests.support.pages import rows_of
 from tests.support.policies import write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 # Two of the four who are 30 and in Oslo, one of four in Bergen, and one in Rome whom the population lacks.
 COUNTS = "age,home.city,count\n30,Oslo,4\n30,Bergen,4\n40,Bari,4\n"
@@ -84,7 +84,7 @@ def test_without_a_bound_nothing_is_told(tmp_path: Path) -> None:
 
 
 def test_the_page_and_the_terminal_show_what_the_document_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = _report(tmp_path, released=True)
     schema = json.loads((ROOT / "schemas" / "leakage.schema.json").read_text())
@@ -95,7 +95,7 @@ def test_the_page_and_the_terminal_show_what_the_document_has(
     words = "Of 12 people of the population, at most 30% of those who fit a class may be in it."
     assert words in page
     asked = (_policy(tmp_path), "--input", tmp_path / "in.jsonl", "--released", tmp_path / "out.jsonl")
-    assert run(monkeypatch, "leakage", *asked) == 0
+    assert run("leakage", *asked) == 0
     out = " ".join(capsys.readouterr().out.split())
     for row in rows:
         assert " ".join(row) in out

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,35 +25,12 @@ from stream_anon.ports import LedgerEntry, Place
 from stream_anon.service.takeover.resuming import judge
 from stream_anon.service.takeover.steps import Stop
 from stream_anon.settings.sections.kafka_settings import KafkaSettings
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
+from tests.unit.operations.ledger.memory_cluster import MemoryCluster
 
 SECTION = {"bootstrap_servers": "nowhere:9", "group": "g", "input": INPUT, "output": "out", "ledger": "ledger"}
 KAFKA = KafkaSettings.model_validate(SECTION)
-
-
-@dataclass
-class FakeCluster:
-    broker: MemoryBroker
-    count: int = 0
-    end: int = 1000
-    missing: frozenset[str] = frozenset()
-    asked: list[str] = field(default_factory=list)
-
-    async def topics(self) -> Collection[str]:
-        return [INPUT, "other"]
-
-    async def partitions(self, topic: str) -> int | None:
-        return None if topic in self.missing else len(self.broker.input)
-
-    async def members(self) -> int:
-        return self.count + len(self.broker.members)
-
-    async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        return {place: self.broker.first[place[1]] for place in places}
-
-    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        return dict.fromkeys(places, self.end)
 
 
 class Bench:
@@ -64,7 +40,7 @@ class Bench:
         self.broker = MemoryBroker(5)
         self.broker.ledger = {(INPUT, n): 100 for n in range(4)}
         self.broker.offsets = {(INPUT, 0): 30, (INPUT, 2): 100, (INPUT, 3): 140}
-        self.cluster = FakeCluster(self.broker)
+        self.cluster = MemoryCluster(self.broker, end=1000)
         self.sink = MemorySink(self.broker, "forget")
         self.ledger = MemoryLedger(self.broker)
         self.brokers = Brokers(self.cluster, self.sink, self.ledger, 1_000)
@@ -334,10 +310,7 @@ async def test_a_topic_that_was_created_again_since_it_was_shown_is_refused() ->
 
 async def test_all_records_of_a_recreated_topic_are_released_once_after_the_command() -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(40))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker, 40)
     broker.recreate()
     broker.send(people(60, 100))
     assert broker.offsets[INPUT, 0] == 40, "the offset of the topic that is gone"

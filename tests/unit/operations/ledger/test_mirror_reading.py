@@ -18,7 +18,7 @@ from stream_anon.operations.ledger.mirrored_offsets import Sync
 from stream_anon.ports import LedgerEntry
 from stream_anon.privacy.certifying import certificate_parts
 from stream_anon.settings.sections.kafka_settings import KafkaSettings
-from tests.support.driver import Driver, people
+from tests.support.driver import after_release
 from tests.support.memory import INPUT, MemoryBroker
 from tests.support.releases import frame_of, release_of, ward_people, ward_policy
 
@@ -61,10 +61,7 @@ async def test_certificates_among_policy_documents_tell_up_to_where_partitions_w
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(40))
-        await driver.settle()
-        await driver.stop()
+    await after_release(broker, 40)
     values = broker.visible("out.certificates")
     assert await _read(monkeypatch, values[::-1]) == {(INPUT, 0): LedgerEntry(40)}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,37 +18,17 @@ from stream_anon.operations.ledger.looking import Brokers
 from stream_anon.operations.ledger.mirror_reading import MirrorOptions, MirrorReport
 from stream_anon.operations.ledger.mirrored_offsets import Aligned, Sync
 from stream_anon.operations.ledger.realigning import Fate, RealignmentPlan, Route, plan, realign
-from stream_anon.ports import LedgerEntry, Place
+from stream_anon.ports import LedgerEntry
 from stream_anon.settings.sections.kafka_settings import KafkaSettings
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink
+from tests.unit.operations.ledger.memory_cluster import MemoryCluster
 
 SAME_NAMES = MirrorOptions("syncs")
 WITH_PREFIX = MirrorOptions("syncs", "A")
 KAFKA = KafkaSettings.model_validate(
     {"bootstrap_servers": "nowhere:9", "group": "g", "input": INPUT, "output": "out", "ledger": "ledger"}
 )
-
-
-@dataclass
-class FakeCluster:
-    broker: MemoryBroker
-    count: int = 0
-
-    async def topics(self) -> Collection[str]:
-        return [INPUT]
-
-    async def partitions(self, topic: str) -> int | None:
-        return len(self.broker.input)
-
-    async def members(self) -> int:
-        return self.count
-
-    async def first_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        return {place: self.broker.first[place[1]] for place in places}
-
-    async def end_offsets(self, places: Collection[Place]) -> Mapping[Place, int]:
-        return {place: len(self.broker.input[place[1]]) for place in places}
 
 
 class Bench:
@@ -61,7 +40,7 @@ class Bench:
         if broker is None:
             for number in range(3):
                 self.broker.send([None] * 100, number)
-        self.cluster = FakeCluster(self.broker)
+        self.cluster = MemoryCluster(self.broker)
         self.sink = MemorySink(self.broker, "realign")
         self.ledger = MemoryLedger(self.broker)
         self.brokers = Brokers(self.cluster, self.sink, self.ledger, 1_000)
@@ -168,10 +147,7 @@ async def test_a_broken_transaction_changes_neither_entries_nor_offsets(verb: st
 
 async def test_no_record_is_released_in_both_clusters() -> None:
     there = MemoryBroker()
-    async with Driver(there) as driver:
-        driver.send(people(40))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(there, 40)
     released = there.ledger[INPUT, 0]
     assert released == 40
     # The mirror began at the fifth record, and was ahead of the service; the offsets of the group came along, too.

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from stream_anon.cli import main as cli
 from stream_anon.errors import InputError
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
 from stream_anon.operations.propose.proposing import propose
 from stream_anon.operations.propose.roles import FieldKind, kind_of
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.data import shared_data
 from tests.support.proposals import Record, write_csv
 
@@ -46,15 +45,11 @@ def rows_of(path: Path) -> list[Row]:
         return list(csv.DictReader(file, delimiter=";" if first.count(";") > first.count(",") else ","))
 
 
-def released(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Policy, list[Row]]:
+def released(source: Path, folder: Path) -> tuple[Policy, list[Row]]:
     """Anonymize a table by what is proposed for it, unedited; return the policy and the rows."""
     config, target = folder / "policy.yaml", folder / "out.csv"
     config.write_text(propose(source))
-    arguments = ["stream-anon", "anonymize", "-c", str(config), str(source), str(target)]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert not left.value.code
+    assert run("anonymize", "-c", config, source, target) == 0
     return load_policy(config), rows_of(target)
 
 
@@ -81,10 +76,10 @@ def rare_share(policy: Policy, rows: Sequence[Row], name: str) -> float:
     return sum(holders[row[name]] < policy.k for row in rows) / len(rows)
 
 
-def judge(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+def judge(source: Path, folder: Path) -> tuple[int, int]:
     """Return how many rows carry a sensitive number alone, in the table and in what is released of it."""
     before = rows_of(source)
-    policy, after = released(source, folder, monkeypatch)
+    policy, after = released(source, folder)
     names = sensitive_numbers(before)
     counts = (
         sum(alone(before, name) for name in names),
@@ -97,11 +92,9 @@ def judge(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
     return counts
 
 
-def test_incomes_that_are_one_persons_alone_are_released_to_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incomes_that_are_one_persons_alone_are_released_to_nobody(tmp_path: Path) -> None:
     source = write_csv(tmp_path / "employees.csv", employees())
-    before, after = judge(source, tmp_path, monkeypatch)
+    before, after = judge(source, tmp_path)
     assert before > 1_000
     assert after == 0
     text = (tmp_path / "policy.yaml").read_text()
@@ -122,9 +115,9 @@ def test_incomes_that_are_one_persons_alone_are_released_to_nobody(
     ids=lambda parts: parts[-1],
 )
 def test_no_row_released_of_a_real_table_carries_a_sensitive_number_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: tuple[str, str]
+    tmp_path: Path, parts: tuple[str, str]
 ) -> None:
-    before, after = judge(shared_data(*parts), tmp_path, monkeypatch)
+    before, after = judge(shared_data(*parts), tmp_path)
     assert after == 0
     assert ("Score" in parts[1]) == (before > 0)
 

@@ -23,10 +23,10 @@ from stream_anon.operations.report.report_page import statement
 from stream_anon.operations.report.reporting import ReportSubject, report
 from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
+from tests.support.audited_files import SETTINGS, Files, visits
 from tests.support.clock import FakeClock
 from tests.support.completed import release, townspeople
 from tests.support.policies import write_json_lines
-from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 QUASI = ("patient.age", "patient.zip", "plan", "ward", "smoker", "weight", "day")
 EVERY: dict[str, Any] = SETTINGS | {"privacy": SETTINGS["privacy"] | {"individual": "every-record"}}
@@ -34,12 +34,7 @@ EVERY: dict[str, Any] = SETTINGS | {"privacy": SETTINGS["privacy"] | {"individua
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("made"), EVERY, _visits(900))
-
-
-@pytest.fixture
-def files(made: Files, tmp_path: Path) -> Files:
-    return made.copied(tmp_path)
+    return Files(tmp_path_factory.mktemp("made"), EVERY, visits(900))
 
 
 def _told(files: Files, wanted: WantedAudit | None = None, **more: Any) -> dict[str, Any]:
@@ -134,7 +129,7 @@ def test_only_windows_of_the_period_are_counted(files: Files) -> None:
 
 
 def test_the_risk_before_is_that_of_exact_values(files: Files, tmp_path: Path) -> None:
-    twice = [visit | {"person": f"p{number}"} for number in range(2) for visit in _visits(40) if "plan" in visit]
+    twice = [visit | {"person": f"p{number}"} for number in range(2) for visit in visits(40) if "plan" in visit]
     sample = write_json_lines(tmp_path / "in.jsonl", twice)
     told = _told(files, original=str(sample))["risks"]
     assert told["sample"] == str(sample)

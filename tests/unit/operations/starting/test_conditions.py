@@ -38,16 +38,11 @@ WARNING = Finding(Severity.WARNS, "window", "is small")
 
 
 def _settings(*accepted: str, **sections: Any) -> Settings:
+    kafka = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "people", "output": "out"}
     return parse_settings(
         {
             **sections,
-            "kafka": {
-                "bootstrap_servers": "127.0.0.1:9",
-                "group": "g",
-                "input": "people",
-                "output": "out",
-                "accept_risks": list(accepted),
-            },
+            "kafka": {**kafka, "accept_risks": list(accepted)},
             "privacy": {"k": 3, "individual": "person"},
             "attributes": {
                 "person": {"role": "identifier"},

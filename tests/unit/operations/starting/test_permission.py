@@ -16,9 +16,26 @@ from stream_anon.privacy.promises import stated_by
 from stream_anon.service.wiring.clients import connection_of
 from stream_anon.service.wiring.permit import Permit
 from stream_anon.settings.loading import parse_settings
+from stream_anon.settings.model import Settings
 from stream_anon.settings.policy_file import build_policy
 
 FORBIDDEN = Refused("a run must not start")
+
+
+def _settings(*accepted: str, **privacy: Any) -> Settings:
+    ages = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}
+    kafka = {"bootstrap_servers": "127.0.0.1:9", "group": "g", "input": "a", "output": "b"}
+    return parse_settings(
+        {
+            "kafka": {**kafka, "accept_risks": list(accepted)},
+            "privacy": {"k": 5, "individual": "person", **privacy},
+            "attributes": {
+                "person": {"role": "identifier"},
+                "age": ages,
+                "weight": ages | {"accept_missing": True},
+            },
+        }
+    )
 
 
 async def _start(
@@ -28,22 +45,7 @@ async def _start(
     *accepted: str,
     **privacy: Any,
 ) -> Permit:
-    settings = parse_settings(
-        {
-            "kafka": {
-                "bootstrap_servers": "127.0.0.1:9",
-                "group": "g",
-                "input": "a",
-                "output": "b",
-                "accept_risks": list(accepted),
-            },
-            "privacy": {"k": 5, "individual": "p", **privacy},
-            "attributes": {
-                "p": {"role": "identifier"},
-                "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
-            },
-        }
-    )
+    settings = _settings(*accepted, **privacy)
 
     async def published_before(*_: object) -> Before | None:
         if isinstance(before, Exception):
@@ -63,14 +65,7 @@ async def _start(
 
 
 def _before(k: int, revision: int) -> Before:
-    document = {
-        "privacy": {"k": k, "individual": "p"},
-        "attributes": {
-            "p": {"role": "identifier"},
-            "age": {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}},
-        },
-    }
-    policy = build_policy(parse_settings(document), Path("policy.yaml"))
+    policy = build_policy(_settings(k=k), Path("policy.yaml"))
     return Before("sha256:another", revision, "2026-01-01T00:00:00Z", stated_by(policy))
 
 
@@ -104,27 +99,6 @@ async def test_certificates_that_may_not_be_read_are_refused_by_name_or_passed_o
     with pytest.raises(TopicError):
         await _start(monkeypatch, unreadable)
     assert await _start(monkeypatch, unreadable, None, "permissions") == Permit()
-
-
-def _settings(*accepted: str) -> Any:
-    ages = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99}}
-    return parse_settings(
-        {
-            "kafka": {
-                "bootstrap_servers": "127.0.0.1:9",
-                "group": "g",
-                "input": "a",
-                "output": "b",
-                "accept_risks": list(accepted),
-            },
-            "privacy": {"k": 3, "individual": "person"},
-            "attributes": {
-                "person": {"role": "identifier"},
-                "age": ages,
-                "weight": ages | {"accept_missing": True},
-            },
-        }
-    )
 
 
 @pytest.mark.parametrize(

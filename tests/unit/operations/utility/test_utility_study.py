@@ -12,8 +12,8 @@ from stream_anon.operations.samples import SampleSource
 from stream_anon.operations.studied_records import read_released, read_table
 from stream_anon.operations.utility.utility_study import Utility, study_utility
 from stream_anon.settings.policy_file import load_policy
+from tests.support.commands import run
 from tests.support.policies import people, write_json_lines, write_policy
-from tests.unit.cli.run.test_anonymize import run
 
 AGE = {"role": "quasi-identifier", "numeric": {"min": 0, "max": 99, "levels": [10, 50]}}
 
@@ -63,14 +63,12 @@ def test_a_file_with_more_records_is_no_release(tmp_path: Path) -> None:
         _studied(tmp_path, [("*", "*")] * 5)
 
 
-def test_several_releases_stand_beside_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_releases_stand_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, source, output = _files(tmp_path, [("*", "*")] * 4)
-    assert run(monkeypatch, "utility", source, output, output, "--config", policy, "--json") == 0
+    assert run("utility", source, output, output, "--config", policy, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [each["gcp"] for each in found["releases"]] == [1, 1]
-    assert run(monkeypatch, "utility", source, output, "--config", policy) == 0
+    assert run("utility", source, output, "--config", policy) == 0
     out = capsys.readouterr().out
     assert "GCP (mean NCP)" in out
     assert "Oslo" not in out

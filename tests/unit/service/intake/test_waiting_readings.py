@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
 
 import numpy as np
 from hypothesis import given
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from stream_anon.microdata.release import InputRange
 from stream_anon.ports import Chunk
 from stream_anon.service.intake.waiting_readings import WaitingReadings
+from tests.support.traced import traced
 
 
 def chunk(source: int, offsets: list[int]) -> Chunk:
@@ -69,13 +69,10 @@ def test_times_of_a_held_window_do_not_grow_without_bound() -> None:
 
 def test_times_of_records_that_trickle_in_cost_few_bytes_each() -> None:
     waiting, count = WaitingReadings(), 20_000
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         for offset in range(count):
             waiting.add(chunk(0, [offset]))
         gc.collect()  # or the tuples that the interpreter keeps for reuse are counted too
-        held = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
+        held = memory()[0]
     assert held < 20 * count + 20_000
     assert len(waiting.take([InputRange(0, 0, count)]).times) == count

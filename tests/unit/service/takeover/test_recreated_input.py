@@ -8,7 +8,7 @@ from stream_anon.ports import LedgerEntry
 from stream_anon.service.events import PartitionStopped, TransactionBroken, WindowPublished
 from stream_anon.service.takeover.resuming import judge
 from stream_anon.service.takeover.steps import Start, Stop
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker
 
 P = (INPUT, 0)
@@ -33,21 +33,12 @@ def test_an_id_that_one_side_does_not_know_is_no_proof_of_another_topic(of: str 
     assert judge(P, 7, LedgerEntry(7, "b", of), now) == Start(7)
 
 
-async def released(broker: MemoryBroker) -> Driver:
-    """Return a worker that released twenty records of partition 0 and has stopped."""
-    async with Driver(broker) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
-    return driver
-
-
 @pytest.mark.parametrize("offsets", [{}, {P: 20}, {P: 5}], ids=["deleted with the topic", "kept", "set back"])
 async def test_a_topic_that_is_recreated_while_nobody_reads_is_not_skipped(
     offsets: dict[tuple[str, int], int],
 ) -> None:
     broker = MemoryBroker()
-    before = await released(broker)
+    before = await after_release(broker)
     assert broker.released_of[P] == "first", "entries name the topic"
     broker.recreate()
     broker.offsets.clear()
@@ -120,7 +111,7 @@ async def test_a_topic_of_which_nothing_was_released_begins_anew_with_all_its_re
 async def test_brokers_that_tell_no_ids_are_served_as_before() -> None:
     broker = MemoryBroker()
     broker.topic_id = None
-    before = await released(broker)
+    before = await after_release(broker)
     assert broker.released_of[P] is None
     async with Driver(broker, before.clock) as driver:
         driver.send(people(20, 20))

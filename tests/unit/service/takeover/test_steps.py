@@ -8,7 +8,7 @@ from stream_anon.ports import LedgerEntry
 from stream_anon.service.events import PartitionStopped
 from stream_anon.service.takeover.resuming import judge
 from stream_anon.service.takeover.taken_over import Start, Stop
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker
 
 P, Q = ("in", 0), ("in", 1)
@@ -41,10 +41,7 @@ def test_rewound_partition_stops_with_a_reason() -> None:
 @pytest.mark.parametrize("stable", [None, 20], ids=["no offset", "an offset"])
 async def test_an_entry_beyond_the_end_of_the_input_is_refused_and_named(stable: int | None) -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker)
     broker.ledger[INPUT, 0] = 99_999_999
     broker.offsets = {} if stable is None else {(INPUT, 0): stable}
     async with Driver(broker, driver.clock) as driver:
@@ -57,10 +54,7 @@ async def test_an_entry_beyond_the_end_of_the_input_is_refused_and_named(stable:
 async def used_without_its_ledger(offsets: dict[tuple[str, int], int]) -> Driver:
     """Return a worker on a broker whose ledger was deleted at rest after twenty records of partition 0 were out."""
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker)
     broker.delete_ledger()
     broker.offsets = offsets
     async with Driver(broker, driver.clock) as driver:

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from stream_anon.service.events import PartitionStopped, WindowProgress
 from stream_anon.service.status.status_board import StatusBoard
 from stream_anon.service.wiring.observing import into_metrics
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import MemoryBroker
 
 
@@ -25,10 +25,7 @@ async def probed(driver: Driver) -> WindowProgress:
 
 async def test_rewound_partition_counts_as_lag_and_as_not_read() -> None:
     broker = MemoryBroker()
-    async with Driver(broker) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
+    driver = await after_release(broker)
     broker.offsets["people", 0] = 12
     registry = CollectorRegistry()
     async with Driver(broker, driver.clock) as driver:

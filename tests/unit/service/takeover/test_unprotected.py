@@ -5,23 +5,14 @@ from __future__ import annotations
 import pytest
 
 from stream_anon.service.events import LedgerCreated, TakeoverDone
-from tests.support.driver import Driver, people
+from tests.support.driver import Driver, after_release, people
 from tests.support.memory import MemoryBroker
-
-
-async def published(broker: MemoryBroker, start: str = "earliest") -> Driver:
-    """Return a worker that has stopped after it released twenty records of partition 0."""
-    async with Driver(broker, kafka={"start": start}) as driver:
-        driver.send(people(20))
-        await driver.settle()
-        await driver.stop()
-    return driver
 
 
 @pytest.mark.parametrize("start", ["earliest", "latest"])
 async def test_lost_ledger_is_made_anew_and_told(start: str) -> None:
     broker = MemoryBroker()
-    before = await published(broker, start)
+    before = await after_release(broker, kafka={"start": start})
     assert not [taken for taken in before.told(TakeoverDone) if taken.unprotected]
     broker.ledger.clear()
     broker.has_ledger = False
@@ -34,7 +25,7 @@ async def test_lost_ledger_is_made_anew_and_told(start: str) -> None:
 
 async def test_emptied_ledger_is_told_though_it_exists() -> None:
     broker = MemoryBroker()
-    before = await published(broker)
+    before = await after_release(broker)
     broker.ledger.clear()
     async with Driver(broker, before.clock) as driver:
         assert not driver.told(LedgerCreated)
@@ -57,7 +48,7 @@ async def test_neither_a_first_run_nor_a_second_worker_raises_a_false_alarm(star
 
 async def test_broker_without_transactions_is_not_blamed_for_having_no_ledger() -> None:
     broker = MemoryBroker()
-    before = await published(broker)
+    before = await after_release(broker)
     broker.ledger.clear()
     driver = Driver(broker, before.clock)
     driver.sink.delivery = "at-least-once"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import numba
@@ -46,20 +47,26 @@ def read(folder: Path, **security: str) -> tuple[Settings, Policy]:
     return settings, build_policy(settings, path)
 
 
+def until(kind: type[Event]) -> tuple[Callable[[Event], None], list[Event], asyncio.Event]:
+    """Return what hears events, those that it heard, and what is set once one of a kind is told."""
+    told: list[Event] = []
+    stop = asyncio.Event()
+
+    def tell(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, kind):
+            stop.set()
+
+    return tell, told, stop
+
+
 async def test_certificate_renewed_while_kernels_compile_does_not_end_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ca.pem").write_text("")
     settings, policy = read(tmp_path, protocol="SSL", ca_file=str(tmp_path / "ca.pem"))
     monkeypatch.setattr(serving, "warm_up", lambda policy, formats: None)
-    told: list[Event] = []
-    stop = asyncio.Event()
-
-    def tell(event: Event) -> None:
-        told.append(event)
-        if isinstance(event, BrokerAway):
-            stop.set()
-
+    tell, told, stop = until(BrokerAway)
     async with asyncio.timeout(20):
         await serving.work(settings, policy, SystemClock(), tell, stop, _no_permit)
     (away,) = [event for event in told if isinstance(event, BrokerAway)]
@@ -84,33 +91,32 @@ def test_a_worker_of_a_fleet_that_is_started_again_waits_for_a_file_that_is_half
         serving.refuse_unusable_files(settings)
 
 
-async def test_stop_does_not_wait_until_kernels_are_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+async def _long_compiling(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Let kernels compile until the test has ended."""
     asyncio.get_running_loop().set_default_executor(Abandonable())
-    compiled, stop, warm = threading.Event(), asyncio.Event(), []
+    compiled = threading.Event()
     monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
-    told: list[Event] = []
+    yield
+    compiled.set()
+
+
+@pytest.mark.usefixtures("_long_compiling")
+async def test_stop_does_not_wait_until_kernels_are_compiled(tmp_path: Path) -> None:
+    stop, warm, told = asyncio.Event(), [], list[Event]()
     work = serving.work(*read(tmp_path), SystemClock(), told.append, stop, _no_permit, lambda: warm.append(True))
     working = asyncio.create_task(work)
     await asyncio.sleep(0.1)
     stop.set()
-    try:
-        async with asyncio.timeout(5):
-            await working
-    finally:
-        compiled.set()
+    async with asyncio.timeout(5):
+        await working
     assert [type(event) for event in told[-2:]] == [WorkerStopping, WorkerStopped]
     assert not warm
 
 
-async def test_a_pause_is_told_while_kernels_compile_and_forgotten_by_a_stop_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asyncio.get_running_loop().set_default_executor(Abandonable())
-    compiled, stop, clock = threading.Event(), asyncio.Event(), SystemClock()
-    monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
-    told: list[Event] = []
+@pytest.mark.usefixtures("_long_compiling")
+async def test_a_pause_is_told_while_kernels_compile_and_forgotten_by_a_stop_then(tmp_path: Path) -> None:
+    stop, clock, told = asyncio.Event(), SystemClock(), list[Event]()
     orders = Orders(stop, clock, told.append)
     working = asyncio.create_task(
         serving.work(*read(tmp_path), clock, told.append, stop, _no_permit, orders=orders)
@@ -119,33 +125,18 @@ async def test_a_pause_is_told_while_kernels_compile_and_forgotten_by_a_stop_the
     orders.pause()
     assert told[-1] == ReadingOrdered(True)
     stop.set()
-    try:
-        async with asyncio.timeout(5):
-            await working
-    finally:
-        compiled.set()
+    async with asyncio.timeout(5):
+        await working
     assert told[-2:] == [WorkerStopping("asked to", forgets_pause=True), WorkerStopped(0.0)]
 
 
-async def test_a_service_that_starts_paused_says_so_before_its_kernels_are_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asyncio.get_running_loop().set_default_executor(Abandonable())
-    compiled, stop, clock = threading.Event(), asyncio.Event(), SystemClock()
-    monkeypatch.setattr(serving, "warm_up", lambda policy, formats: compiled.wait(30))
-    told: list[Event] = []
-
-    def tell(event: Event) -> None:
-        told.append(event)
-        if isinstance(event, ReadingOrdered):
-            stop.set()
-
+@pytest.mark.usefixtures("_long_compiling")
+async def test_a_service_that_starts_paused_says_so_before_its_kernels_are_compiled(tmp_path: Path) -> None:
+    tell, told, stop = until(ReadingOrdered)
+    clock = SystemClock()
     orders = Orders(stop, clock, tell, paused=True)
-    try:
-        async with asyncio.timeout(5):
-            await serving.work(*read(tmp_path), clock, tell, stop, _no_permit, orders=orders)
-    finally:
-        compiled.set()
+    async with asyncio.timeout(5):
+        await serving.work(*read(tmp_path), clock, tell, stop, _no_permit, orders=orders)
     assert ReadingOrdered(True) in told
 
 
@@ -160,14 +151,7 @@ async def test_compiling_is_told_at_its_start_and_at_its_end(
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
     monkeypatch.setattr(serving, "warm_up", warm)
-    told: list[Event] = []
-    stop = asyncio.Event()
-
-    def tell(event: Event) -> None:
-        told.append(event)
-        if isinstance(event, BrokerAway):
-            stop.set()
-
+    tell, told, stop = until(BrokerAway)
     async with asyncio.timeout(30):
         await serving.work(*read(tmp_path), SystemClock(), tell, stop, _no_permit)
     assert [type(event) for event in told[:3]] == [WorkerStarted, KernelsCompiling, KernelsCompiled]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import tracemalloc
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +27,7 @@ from stream_anon.adapters.kafka.bulk.unread import Unread
 from stream_anon.errors import BrokerError
 from stream_anon.microdata.keys import PADDING
 from tests.support.clock import ticking
+from tests.support.traced import traced
 
 PLACE = TopicPartition("t", 0)
 COMMIT, ABORT = struct.pack(">hh", 0, 1), struct.pack(">hh", 0, 0)
@@ -298,15 +298,14 @@ def test_a_few_kilobytes_that_unpack_to_gigabytes_are_skipped_piece_by_piece(cod
     assert len(data) < 100_000
     budget = Budget(1000, ticking(SECONDS_AT_ONCE / 10))
     fetched, polls, sizes = bulk(data, 0, None, budget), 0, []
-    tracemalloc.start()
-    while fetched.has_more():
-        budget.begin_poll()
-        got = fetched.getall(100)
-        polls += 1
-        if isinstance(got, Records):
-            sizes += [len(value or b"") for value in got.values]
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as memory:
+        while fetched.has_more():
+            budget.begin_poll()
+            got = fetched.getall(100)
+            polls += 1
+            if isinstance(got, Records):
+                sizes += [len(value or b"") for value in got.values]
+        peak = memory()[1]
     assert sizes == [1001, 1001, 1001]
     assert polls >= 9
     assert peak < 2 * unpacking.AT_ONE_GO + (4 << 20), peak

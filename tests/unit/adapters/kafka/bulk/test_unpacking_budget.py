@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tracemalloc
 
 import pytest
 from aiokafka import TopicPartition
@@ -13,6 +12,7 @@ from stream_anon.adapters.kafka.bulk.unpacking_budget import SECONDS_AT_ONCE, Bu
 from stream_anon.adapters.kafka.bulk.unread import Unread
 from tests.support.clock import ticking
 from tests.support.hostile_batches import GOOD, GZIP, LZ4, NONE, SNAPPY, ZSTD, batch_of, varint
+from tests.support.traced import traced
 
 MEGABYTE = 1 << 20
 
@@ -79,9 +79,8 @@ def test_keys_and_headers_of_many_batches_take_no_room_once_they_are_read() -> N
     part = unread(data, budget)
     part.take(1)
     budget.begin_poll()
-    tracemalloc.start()
-    got = part.take(10_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as memory:
+        got = part.take(10_000)
+        peak = memory()[1]
     assert len(got) == 39
     assert peak < 40 * MEGABYTE

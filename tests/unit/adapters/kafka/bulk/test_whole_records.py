@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +27,7 @@ from stream_anon.adapters.kafka.bulk.whole_records import UnreadWhole, WholeBatc
 from tests.support import hostile_batches as made
 from tests.support.hostile_batches import GOOD, LZ4, NONE, ZSTD, Raw, batch_of, varint
 from tests.support.record_reference import Reference
+from tests.support.traced import traced
 from tests.unit.adapters.kafka.bulk.test_draining import ABORT, _builder, batches, stamped
 from tests.unit.adapters.kafka.bulk.test_large_batches import Pieces, sections
 
@@ -254,17 +254,14 @@ def peak_of(data: bytes) -> tuple[int, int, int | None]:
     """Return how many records there are, the memory that reading a poll at a time takes, and what an error says."""
     budget, count, after = Budget(0), 0, None
     unread = UnreadWhole(PLACE, Fetched(data), None, 0, None, None, True, 1, budget=budget)
-    tracemalloc.start()
-    try:
-        while not unread.exhausted:
-            budget.begin_poll()
-            count += len(unread.take(None))
-    except UnreadableBatch as error:
-        after = error.after
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    return count, peak, after
+    with traced() as memory:
+        try:
+            while not unread.exhausted:
+                budget.begin_poll()
+                count += len(unread.take(None))
+        except UnreadableBatch as error:
+            after = error.after
+        return count, memory()[1], after
 
 
 def test_a_few_kilobytes_that_unpack_to_gigabytes_take_a_fraction_of_it() -> None:

@@ -92,14 +92,24 @@ class Log:
         self.closed = True
 
 
-def follow(log: Log) -> KafkaLedger:
-    ledger = KafkaLedger(Connection("127.0.0.1:9", "g"), TOPIC)
+def follow(log: Log, everything: Log | None = None, **options: Any) -> KafkaLedger:
+    """Return a ledger that reads a log, and whose tail reads everything."""
+    ledger = KafkaLedger(Connection("127.0.0.1:9", "g", **options), TOPIC)
     consumer: Any = log
     tail = Tail(ledger._connection)
-    tail._consumer = consumer
+    tail._consumer = everything or consumer  # type: ignore[assignment]
     ledger._consumer, ledger._tail = consumer, tail
     ledger._follower = asyncio.create_task(ledger._follow(consumer, tail))
     return ledger
+
+
+@asynccontextmanager
+async def following(*logs: Log, **options: Any) -> AsyncIterator[KafkaLedger]:
+    ledger = follow(*logs, **options)
+    try:
+        yield ledger
+    finally:
+        await ledger.discard()
 
 
 async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
@@ -131,8 +141,7 @@ async def nexts(ledger: KafkaLedger) -> dict[Place, int]:
 async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value: bytes) -> None:
     good = (b'["people",0]', b'{"schema":2,"next":5}')
     log = Log([good, (key, value), good])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         for _ in range(2):
             with pytest.raises(TopicError, match=r"^out\.ledger-0, offset 1: is not a ledger entry"):
                 await ledger.caught_up()
@@ -140,8 +149,6 @@ async def test_record_that_is_no_entry_is_named_with_its_place(key: bytes, value
         log.records.append((KEY, b'{"schema":2,"next":9}') if key == KEY else (key, None))
         expected = {("people", 0): 5, ("people", 1): 9} if key == KEY else {("people", 0): 5}
         assert await nexts(ledger) == expected
-    finally:
-        await ledger.discard()
 
 
 @pytest.mark.parametrize("entry", [LedgerEntry(5), LedgerEntry(0, "b", "0a5d", 3)])
@@ -152,29 +159,23 @@ def test_an_entry_is_read_as_it_was_written(entry: LedgerEntry) -> None:
 
 async def test_entry_that_was_taken_away_holds_its_window_no_more() -> None:
     log = Log([(b'["people",0]', b'{"schema":2,"next":5}'), (KEY, b'{"schema":2,"next":7,"batch":"b"}')])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         assert await nexts(ledger) == {("people", 0): 5, ("people", 1): 7}
         assert [ledger.holds(batch) for batch in ("b", "a")] == [True, False]
         log.records.append((KEY, None))
         assert await nexts(ledger) == {("people", 0): 5}
         assert not ledger.holds("b")
-    finally:
-        await ledger.discard()
 
 
 async def test_follower_that_ended_says_why() -> None:
     log = Log([])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         assert await nexts(ledger) == {}
         log.error = ConnectionResetError("words of a library")
         await asyncio.sleep(0.02)
         log.records.append((KEY, b'{"schema":2,"next":1}'))
         with pytest.raises(BrokerError, match=r"^following the ledger: ConnectionResetError$"):
             await ledger.caught_up()
-    finally:
-        await ledger.discard()
 
 
 class Partition:
@@ -230,32 +231,41 @@ class Reader(Log):
 
 @asynccontextmanager
 async def contest(partition: Partition) -> AsyncIterator[KafkaLedger]:
-    ledger = KafkaLedger(Connection("127.0.0.1:9", "g", transaction_timeout=3.0), TOPIC)
-    consumer: Any = Reader(partition, committed=True)
-    tail = Tail(ledger._connection)
-    tail._consumer = Reader(partition, committed=False)  # type: ignore[assignment]
-    ledger._consumer, ledger._tail = consumer, tail
-    ledger._follower = asyncio.create_task(ledger._follow(consumer, tail))
-    tail.follow({TopicPartition(TOPIC, 0): 0})
-    try:
+    readers = (Reader(partition, committed=committed) for committed in (True, False))
+    async with following(*readers, transaction_timeout=3.0) as ledger:
+        assert ledger._tail is not None
+        ledger._tail.follow({TopicPartition(TOPIC, 0): 0})
         yield ledger
-    finally:
-        await ledger.discard()
 
 
 STARTS = {("people", 1): 100}
 
 
-async def test_window_whose_entries_come_second_is_overtaken_by_the_first() -> None:
+async def undecided(ledger: KafkaLedger, ours: int) -> asyncio.Task[None]:
+    """Return what waits for whether a window may be committed, whose entry is the one at an offset."""
+    waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
+    await asyncio.sleep(0.05)
+    assert not waiting.done(), "not decided yet"
+    return waiting
+
+
+@pytest.mark.parametrize(
+    ("partitioned", "revision", "told"),
+    [
+        (1, 0, "people-1 from offset 100"),
+        (0, 1, "entries of revision 1 of the policy, and this worker has revision 0"),
+    ],
+    ids=["on its own partition", "of a higher revision, on another one"],
+)
+async def test_a_window_waits_for_the_entries_of_another_group_before_it_and_is_overtaken_by_them(
+    partitioned: int, revision: int, told: str
+) -> None:
     partition = Partition()
     async with contest(partition) as ledger:
-        partition.add(1, 150)  # another group's, its transaction is open
-        ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done(), "not decided yet"
+        partition.add(partitioned, 150, revision)  # its transaction is open
+        waiting = await undecided(ledger, partition.add(1, 140))
         partition.settled = 1  # it was committed
-        with pytest.raises(Overtaken, match="people-1 from offset 100"):
+        with pytest.raises(Overtaken, match=told):
             await waiting
 
 
@@ -263,41 +273,20 @@ async def test_window_whose_rival_was_aborted_is_committed() -> None:
     partition = Partition()
     async with contest(partition) as ledger:
         partition.add(1, 150)
-        ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.02)
+        waiting = await undecided(ledger, partition.add(1, 140))
         partition.records[0] = (partition.records[0][0], None)
         partition.settled = 1
         await waiting
 
 
-async def test_window_that_came_first_does_not_wait_for_one_that_came_second() -> None:
+@pytest.mark.parametrize("entries", [[(1, 140), (1, 150)], [(0, 150), (1, 140)]], ids=["second", "elsewhere"])
+async def test_entries_that_came_second_or_are_of_other_partitions_hold_up_no_window(
+    entries: list[tuple[int, int]],
+) -> None:
     partition = Partition()
     async with contest(partition) as ledger:
-        ours = partition.add(1, 140)
-        partition.add(1, 150)
+        ours = [partition.add(*entry) for entry in entries][entries.index((1, 140))]
         await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
-
-
-async def test_entries_of_other_partitions_hold_up_no_window() -> None:
-    partition = Partition()
-    async with contest(partition) as ledger:
-        partition.add(0, 150)
-        ours = partition.add(1, 140)
-        await ledger.uncontested(STARTS, {(TOPIC, 0): ours})
-
-
-async def test_a_window_waits_for_a_higher_revision_on_any_partition_and_is_overtaken_by_it() -> None:
-    partition = Partition()
-    async with contest(partition) as ledger:
-        partition.add(0, 150, revision=1)  # of another partition than ours, its transaction is open
-        ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done(), "not decided yet"
-        partition.settled = 1  # it was committed
-        with pytest.raises(Overtaken, match="entries of revision 1 of the policy, and this worker has revision 0"):
-            await waiting
 
 
 async def test_the_first_window_of_a_higher_revision_waits_for_the_lower_ones_before_it() -> None:
@@ -305,10 +294,7 @@ async def test_the_first_window_of_a_higher_revision_waits_for_the_lower_ones_be
     async with contest(partition) as ledger:
         ledger._revision = 2
         partition.add(0, 150, revision=1)
-        ours = partition.add(1, 140, revision=2)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done(), "not decided yet"
+        waiting = await undecided(ledger, partition.add(1, 140, revision=2))
         partition.settled = 1
         await waiting
 
@@ -363,6 +349,18 @@ async def open_ledger() -> KafkaLedger:
     return ledger
 
 
+@asynccontextmanager
+async def opened(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[KafkaLedger, Clients]]:
+    clients = Clients(partition, monkeypatch)
+    ledger = await open_ledger()
+    try:
+        yield ledger, clients
+    finally:
+        await ledger.discard()
+
+
 def end(client: Reader, how: str) -> None:
     """End a follower as brokers and the client do: one answer that refuses, or a task that ends in silence."""
     if how == "refused":
@@ -409,9 +407,7 @@ async def test_follower_that_has_ended_is_replaced_and_windows_get_out_again(
         # And the new ones fence as the old ones did.
         rival = partition.add(1, 150)
         ours = partition.add(1, 140)
-        waiting = asyncio.create_task(ledger.uncontested(STARTS, {(TOPIC, 0): ours}))
-        await asyncio.sleep(0.05)
-        assert not waiting.done()
+        waiting = await undecided(ledger, ours)
         partition.settled = rival + 1
         with pytest.raises(Overtaken):
             await waiting
@@ -423,9 +419,7 @@ async def test_follower_that_has_ended_is_replaced_and_windows_get_out_again(
 async def test_follower_that_hangs_because_its_client_has_died_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clients = Clients(Partition(), monkeypatch)
-    ledger = await open_ledger()
-    try:
+    async with opened(Partition(), monkeypatch) as (ledger, clients):
 
         async def never(place: object) -> int:  # as when the task had to find a position again
             return await asyncio.Future()
@@ -435,8 +429,6 @@ async def test_follower_that_hangs_because_its_client_has_died_is_replaced(
         end(clients[1], "silent")
         await ledger.open()
         assert len(clients) == 4
-    finally:
-        await ledger.discard()
 
 
 async def test_clients_that_are_replaced_are_stopped_wherever_opening_is_cancelled(
@@ -482,9 +474,7 @@ async def test_a_deleted_ledger_is_noticed_and_its_entries_are_still_known(
     partition = Partition()
     partition.add(0, 70)
     partition.settled = 1
-    clients = Clients(partition, monkeypatch)
-    ledger = await open_ledger()
-    try:
+    async with opened(partition, monkeypatch) as (ledger, clients):
         assert not ledger.is_gone
         clients.now = now
         async with asyncio.timeout(10):
@@ -508,22 +498,16 @@ async def test_a_deleted_ledger_is_noticed_and_its_entries_are_still_known(
         partition.settled = 1
         assert await nexts(ledger) == {("people", 0): 90}
         assert ledger.remembered() == {}, "written again"
-    finally:
-        await ledger.discard()
 
 
 async def test_a_ledger_whose_id_the_brokers_do_not_tell_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "_LOOK_EVERY", 0.0)
-    clients = Clients(Partition(), monkeypatch)
-    ledger = await open_ledger()
-    try:
+    async with opened(Partition(), monkeypatch) as (ledger, clients):
         clients.now = TopicIds()
         await asyncio.sleep(0.02)
         clients.now = TopicIds({TOPIC: "first"})
         await asyncio.sleep(0.02)
         assert not ledger.is_gone
-    finally:
-        await ledger.discard()
 
 
 async def test_a_transaction_that_a_stranger_leaves_open_on_the_ledger_is_named(
@@ -591,8 +575,7 @@ async def test_the_end_of_the_ledger_is_asked_for_again_where_the_answer_comes_l
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log = Late([(KEY, value_of(LedgerEntry(5)))])
-    ledger = follow(log)
-    try:
+    async with following(log) as ledger:
         log.late = 3
         assert await nexts(ledger) == {("people", 1): 5}
         log.late = 2**31
@@ -600,8 +583,6 @@ async def test_the_end_of_the_ledger_is_asked_for_again_where_the_answer_comes_l
         with pytest.raises(BrokerError, match="reading the ledger") as caught:
             await ledger.caught_up()
         assert caught.value.cause is Cause.UNREACHABLE
-    finally:
-        await ledger.discard()
 
 
 async def test_how_long_a_transaction_has_held_the_ledger_does_not_grow_while_no_broker_answers(

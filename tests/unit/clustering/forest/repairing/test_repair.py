@@ -142,25 +142,34 @@ def test_a_large_class_is_cut_legally(values: list[int]) -> None:
     assert _classes(rows, placed, ends) == expected
 
 
-@given(table=tables())
-def test_repair_and_peel_leave_legal_classes_and_lose_no_row(table: Table) -> None:
-    """Starts from single rows: everything fails, and only what all together allow is promised."""
-    n = len(table.rows)
-    if not n or not is_legal(table.rows, range(n), table.criteria):
-        return
-    rules = rules_of(table.rows, table.criteria)
-    codes = np.ascontiguousarray(table.rows.codes.T)
-    line = np.arange(n)
+LEGAL = tables().filter(
+    lambda table: bool(len(table.rows)) and is_legal(table.rows, range(len(table.rows)), table.criteria)
+)
+
+
+def _single_rows(table: Table) -> tuple[NDArray[np.int32], Lines, Rules, Groups]:
+    """Return codes, lines, rules and groups of one row each: everything fails."""
+    line = np.arange(len(table.rows))
+    rules, codes = rules_of(table.rows, table.criteria), np.ascontiguousarray(table.rows.codes.T)
     lines = lines_of(line, line[::-1].copy(), table.rows.individuals, table.rows.sensitive)
-    start = groups_of(codes, line, np.arange(1, n + 1), table.model, rules)
-    placed, ends = repaired(start, lines, table.model, rules)
-    _check(table, placed, ends)
-    groups = groups_of(codes, placed, ends, table.model, rules)
+    return codes, lines, rules, groups_of(codes, line, line + 1, table.model, rules)
+
+
+def _check_peel(table: Table, groups: Groups, lines: Lines, rules: Rules) -> None:
     before = float((groups.size * groups.loss).sum())
     peel_pass(groups, lines, table.model, rules)
     assert float((groups.size * groups.loss).sum()) <= before + 1e-6
     _check(table, *listed(groups))
     _check_groups(table, groups, rules)
+
+
+@given(table=LEGAL)
+def test_repair_and_peel_leave_legal_classes_and_lose_no_row(table: Table) -> None:
+    """Only what all together allow is promised."""
+    codes, lines, rules, start = _single_rows(table)
+    placed, ends = repaired(start, lines, table.model, rules)
+    _check(table, placed, ends)
+    _check_peel(table, groups_of(codes, placed, ends, table.model, rules), lines, rules)
 
 
 def _check(table: Table, placed: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
@@ -222,12 +231,9 @@ def _next_two(seen: list[int], own: int) -> list[int]:
     return [first, next((c for c in seen[:48] if c not in (own, first)), -1)]
 
 
-@given(table=tables())
+@given(table=LEGAL)
 def test_a_large_window_is_refined_into_legal_classes(table: Table) -> None:
     """Only small ones are peeled twice; and small is everything that Hypothesis draws."""
-    n = len(table.rows)
-    if not n or not is_legal(table.rows, range(n), table.criteria):
-        return
     engine = Forest(table.model, settled_book(table))
     engine.add(table.rows)
     with pytest.MonkeyPatch.context() as patch:
@@ -250,11 +256,8 @@ def test_a_tail_that_fails_takes_the_whole_line_where_nothing_less_is_legal() ->
     assert merge_along(np.arange(6), np.array([3, 6]), ledger).tolist() == [6]
 
 
-@given(table=tables(), looks=st.integers(0, 40))
+@given(table=LEGAL, looks=st.integers(0, 40))
 def test_classes_are_legal_wherever_the_work_is_stopped(table: Table, looks: int) -> None:
-    n = len(table.rows)
-    if not n or not is_legal(table.rows, range(n), table.criteria):
-        return
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (work_limit, "_ROWS_FREE"),
@@ -273,23 +276,12 @@ def test_classes_are_legal_wherever_the_work_is_stopped(table: Table, looks: int
         assert is_legal(table.rows, np.flatnonzero(classes == c).tolist(), table.criteria)
 
 
-@given(table=tables(), looks=st.integers(0, 200))
+@given(table=LEGAL, looks=st.integers(0, 200))
 def test_a_peel_that_is_stopped_leaves_rows_boxes_and_losses_consistent(table: Table, looks: int) -> None:
-    n = len(table.rows)
-    if not n or not is_legal(table.rows, range(n), table.criteria):
-        return
-    ledger = rules_of(table.rows, table.criteria)
-    codes = np.ascontiguousarray(table.rows.codes.T)
-    line = np.arange(n)
-    lines = lines_of(line, line[::-1].copy(), table.rows.individuals, table.rows.sensitive)
-    start = groups_of(codes, line, np.arange(1, n + 1), table.model, ledger)
-    groups = groups_of(codes, *repaired(start, lines, table.model, ledger), table.model, ledger)
-    before = float((groups.size * groups.loss).sum())
-    ledger.notes[1] = looks
-    peel_pass(groups, lines, table.model, ledger)
-    assert float((groups.size * groups.loss).sum()) <= before + 1e-6
-    _check(table, *listed(groups))
-    _check_groups(table, groups, ledger)
+    codes, lines, rules, start = _single_rows(table)
+    groups = groups_of(codes, *repaired(start, lines, table.model, rules), table.model, rules)
+    rules.notes[1] = looks
+    _check_peel(table, groups, lines, rules)
 
 
 @given(st.integers(0, 999), st.sampled_from([1, 7, 300, 5_000]))

@@ -22,19 +22,14 @@ from stream_anon.operations.report.report_document import document_of
 from stream_anon.operations.report.report_findings import Findings
 from stream_anon.operations.report.report_page import assessment, report_page, statement
 from stream_anon.operations.report.reporting import ReportSubject, report
+from tests.support.audited_files import SETTINGS, Files, visits
 from tests.support.clock import FakeClock
 from tests.support.pages import rows_of
-from tests.unit.operations.audit.test_auditing import SETTINGS, Files, _visits
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("made"), SETTINGS, _visits(300))
-
-
-@pytest.fixture
-def files(made: Files, tmp_path: Path) -> Files:
-    return made.copied(tmp_path)
+    return Files(tmp_path_factory.mktemp("made"), SETTINGS, visits(300))
 
 
 def _found(files: Files, wanted: WantedAudit | None = None, **more: Any) -> Findings:
@@ -104,7 +99,7 @@ def test_windows_on_trust_are_told(files: Files) -> None:
 
 def test_k_in_records_is_no_risk_of_people(tmp_path: Path) -> None:
     settings = SETTINGS | {"privacy": SETTINGS["privacy"] | {"individual": "every-record"}}
-    found = _found(Files(tmp_path, settings, _visits(300)))
+    found = _found(Files(tmp_path, settings, visits(300)))
     [told] = found.cautions
     assert told.startswith(f"In {found.evidence.windows} of {found.evidence.windows} windows k counts records")
 
