@@ -85,7 +85,7 @@ class Kind(StrEnum):
     TOO_FEW_SHIELDED = "fewer records than a shield asks for share what is published of its attributes"
     TOO_FEW_VALUES = "a class shows fewer different sensitive values than asked"
     UNEVEN_VALUES = "a class's sensitive values are spread less evenly than asked, or than its series requires"
-    BROKEN_FAMILY = "a class shows a value of a family, but not all of them"
+    BROKEN_FAMILY = "a class shows some values of a family and lacks others"
     DISTANT_VALUES = "a class's sensitive values differ more from those of its window than is allowed"
     NO_CERTIFICATE = "records have no certificate"
     NO_RECORDS = "certified records are missing"

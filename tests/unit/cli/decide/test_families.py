@@ -88,7 +88,7 @@ def test_families_whose_values_are_published_are_dealt_by_what_they_cost(
     write_json_lines(files.output, records)
     assert files.audit() == 1
     told = capsys.readouterr().out
-    assert "of its family" in " ".join(told.replace("│", " ").split())
+    assert "values of a family" in " ".join(told.replace("│", " ").split())
     assert not any(value in told for value in shown)
 
 
