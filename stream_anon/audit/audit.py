@@ -420,7 +420,7 @@ class Audit:
         if removed:
             self._removed.uncertified += count
             return
-        if not self._parts.lacks(batch):
+        if not self._parts.is_incomplete(batch):
             self._findings.add(Kind.NO_CERTIFICATE, batch, count=count)
         judge.records.count_alone(window, batch)
 

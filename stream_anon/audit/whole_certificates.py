@@ -74,6 +74,6 @@ class CertificateParts:
         """Return one part of each certificate of which others are missing."""
         return [next(iter(held.values())).read for held in self._held.values()]
 
-    def lacks(self, batch: str) -> bool:
+    def is_incomplete(self, batch: str) -> bool:
         """Return whether parts of a batch's certificate came that do not make it whole."""
         return batch in self._held or batch in self._broken

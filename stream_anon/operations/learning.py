@@ -33,7 +33,7 @@ def learn_from_file(policy: Policy, sample: str, standard: Format) -> tuple[Lear
         If the file cannot be read or has too few valid records.
     """
     most = min(policy.window.max_records, MOST_LEARNED_FROM)
-    records, k = sample_of_file(policy, sample, standard, most).batch, policy.crowd
+    records, k = sample_of_file(policy, sample, standard, most, look_further=False).batch, policy.crowd
     if len(records) < 2 * k:
         raise InputError(f"{sample}: holds {len(records)} valid records; at least {2 * k} are needed to learn from")
     codes = np.ascontiguousarray(records.codes[:, :most])

@@ -70,14 +70,21 @@ class RecordSample:
 
 
 def sample_of_file(
-    policy: Policy, name: str, standard: Format = Format.JSONL, most: int | None = None
+    policy: Policy,
+    name: str,
+    standard: Format = Format.JSONL,
+    most: int | None = None,
+    *,
+    look_further: bool = True,
 ) -> RecordSample:
     """Return the records of a CSV, JSON Lines or Parquet file, `-` for standard input.
 
     Parameters
     ----------
     most
-        Records after which no further batch is read; None for all of them.
+        Records after which no further batch is kept; None for all of them.
+    look_further
+        Whether one more is read then, to tell whether the sample is whole; a pipe may never give it.
 
     Raises
     ------
@@ -93,6 +100,9 @@ def sample_of_file(
                 break
             batches.append(batch)
             count += len(batch)
+            if most is not None and count >= most and not look_further:
+                whole = False
+                break
     source = "standard input" if name == STANDARD else name
     found = CodedBatch.concatenate(batches)
     if not len(found) and np.any(found.rejects.reasons == Reason.NOT_UTF8):

@@ -31,8 +31,9 @@ def audit(
     config: Path,
     files: tuple[Path, Path] | None,
     wanted: WantedAudit,
-    scope: tuple[str | None, str | None],
     *,
+    since: str | None,
+    batch: str | None,
     as_json: bool,
     metrics: Path | None,
 ) -> int:
@@ -43,11 +44,9 @@ def audit(
     files
         Released records and their certificates; None for the topics.
     wanted
-        Without its stretch, which follows from `scope`.
-    scope
-        `--since` and `--batch`; None where all windows are wanted.
+        Without its stretch, which follows from `since` and `batch`; without these all windows are wanted.
     """
-    clock, (since, batch) = SystemClock(), scope
+    clock = SystemClock()
     start = -inf if since is None else auditing.moment_of("--since", since, clock.wall())
     with counting_read() as progress:
         wanted = replace(wanted, stretch=AuditScope(start, batch), progress=progress)

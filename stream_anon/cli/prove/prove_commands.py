@@ -87,7 +87,7 @@ def audit_release(
     former, keys, public_keys = frozenset(former_input or ()), tuple(digest_key or ()), tuple(public_key or ())
     overrides = overridden(k, max_records, engine, seed)
     wanted = WantedAudit(former=former, overrides=overrides, keys=keys, public_keys=public_keys)
-    raise typer.Exit(audit(config, files, wanted, (since, batch), as_json=as_json, metrics=metrics))
+    raise typer.Exit(audit(config, files, wanted, since=since, batch=batch, as_json=as_json, metrics=metrics))
 
 
 @app.command("report", rich_help_panel="Prove")

@@ -26,9 +26,10 @@ class _OfSource:
 
 
 class WaitingReadings:
-    """Keeps offset and time of records that were taken and are not published yet: 16 bytes each, amortized O(1).
+    """Keeps what is told of records once they are published: when each came, and how many were read in another way.
 
-    How a chunk was read belongs to the window in which the chunk ends.
+    Offsets and times take 16 bytes a record, amortized O(1). How a chunk was read belongs to the window in which it
+    ends.
 
     Parameters
     ----------

@@ -224,7 +224,7 @@ def test_a_broken_release_is_found(name: str, story: Story) -> None:
 
 
 def test_every_kind_can_be_found(policy: Policy) -> None:
-    # Those that a file cannot show are broken below, on topics, and in test_ranges.py.
+    # Those that a file cannot show are broken below, on topics, and in test_input_ranges.py.
     elsewhere = {Kind.PARTS_DISAGREE, Kind.WRONG_BATCH, Kind.NO_BATCH, Kind.EXTRA_RECORDS, Kind.METADATA}
     elsewhere |= {
         Kind.WRONG_DOCUMENT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from stream_anon.formats.codecs import codec_of
 from stream_anon.formats.envelopes.wrapping import EnvelopeKind, Wrapping
 from stream_anon.judging.sample_findings import sample_findings
 from stream_anon.judging.sample_study import Sample, study
+from stream_anon.microdata.batch import CodedBatch
+from stream_anon.operations import samples
 from stream_anon.operations.samples import sample_of_file, without_ignored
 from stream_anon.operations.starting.schema_findings import reader_of
 from stream_anon.settings.policy_file import load_policy
@@ -85,3 +88,26 @@ def test_a_sample_of_no_record_is_told_from_one_of_records_that_do_not_fit(
     with pytest.raises(InputError) as error:
         sample.require_records()
     assert str(error.value) == f"{path}: {told}"
+
+
+@pytest.mark.parametrize("look_further", [True, False])
+def test_who_does_not_ask_whether_more_follows_waits_for_no_batch_that_is_thrown_away(
+    look_further: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = load_policy(write_policy(tmp_path))
+    values = [json.dumps(row).encode() for row in people(6)]
+    asked: list[int] = []
+
+    class Pipe:
+        def __iter__(self) -> Iterator[CodedBatch]:
+            for batch in range(3):
+                asked.append(batch)
+                yield codec_of(policy).decode(values[2 * batch : 2 * batch + 2], 0, np.arange(2))
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(samples, "open_reader", lambda *_arguments: Pipe())
+    found = sample_of_file(policy, "a pipe", most=4, look_further=look_further)
+    assert (len(found), found.whole) == (4, False)
+    assert asked == ([0, 1, 2] if look_further else [0, 1])

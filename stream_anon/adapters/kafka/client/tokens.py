@@ -51,11 +51,13 @@ class KeptToken(AbstractTokenProvider):  # type: ignore[misc]
         now = asyncio.get_running_loop().time()
         if self._asking is None or (self._asking.done() and (not _succeeded(self._asking) or now >= self._until)):
             self._asking = asyncio.create_task(self._ask())
+            self._asking.add_done_callback(_succeeded)  # looked at even where all who asked have given up
         return await asyncio.shield(self._asking)
 
     async def _ask(self) -> str:
+        asked = asyncio.get_running_loop().time()  # a token may live from the moment at which it was asked for
         token, kept = await self._obtained()
-        self._until = asyncio.get_running_loop().time() + kept
+        self._until = asked + kept
         return token
 
     @abstractmethod

@@ -103,10 +103,12 @@ async def create_own(
             if text := own.fault(there):
                 raise TopicError(f"{own.name}: {text}: {tools.change(own.name, own.settings)}")
             return False
+        others = []
         for name in (output, *inputs):
-            if not isinstance(found[name], Described):
-                raise TopicError(f"{name}: {found[name]}")
-        like, *read = [topic for topic in found.values() if isinstance(topic, Described)]
+            if not isinstance(topic := found[name], Described):
+                raise TopicError(f"{name}: {topic}")
+            others.append(topic)
+        like, *read = others
         safe = {"unclean.leader.election.enable": "false"}
         if like.replicas >= 3:
             safe["min.insync.replicas"] = "2"
@@ -148,6 +150,6 @@ def expires(ledger: Described) -> str:
     if policy == COMPACT:
         return ""
     return (
-        f"cleanup.policy is {policy} and must be compact, without delete: entries that expire protect nothing, and "
-        "records are released twice"
+        f"cleanup.policy is {policy or 'empty'} and must be compact, without delete: entries that expire protect "
+        "nothing, and records are released twice"
     )

@@ -9,7 +9,7 @@ from stream_anon.adapters.kafka.ledger.no_ledger import NoLedger
 from stream_anon.adapters.kafka.writing.packed_batch import most_bytes_of_value
 from stream_anon.adapters.kafka.writing.window_producer import WindowProducer
 from stream_anon.errors import Recreated
-from stream_anon.ports import Membership, Parcel, Place, Publication, Steps, Targets
+from stream_anon.ports import Membership, Parcel, Place, Publication, Steps, Targets, TopicIds
 from stream_anon.ports.publication import ANY_BATCH, header_of
 
 MOST_AROUND = 256
@@ -35,9 +35,6 @@ class KafkaSink:
         outputs: tuple[str, str, str],
     ) -> None:
         self._producer = producer
-        # In these a window has no part.
-        self.open, self.discard, self.topic_ids = producer.open, producer.discard, producer.topic_ids
-        self.stable_offsets, self.pin_offsets = producer.stable_offsets, producer.pin_offsets
         self._ledger = ledger
         self._inputs = inputs
         self._outputs = outputs
@@ -47,6 +44,26 @@ class KafkaSink:
     def delivery(self) -> str:
         """See `ports.Sink`."""
         return self._producer.delivery
+
+    async def open(self) -> None:
+        """See `ports.Sink`."""
+        await self._producer.open()
+
+    async def topic_ids(self, topics: Collection[str]) -> TopicIds:
+        """See `ports.Sink`."""
+        return await self._producer.topic_ids(topics)
+
+    async def stable_offsets(self, places: Collection[Place]) -> dict[Place, int | None]:
+        """See `ports.Sink`."""
+        return await self._producer.stable_offsets(places)
+
+    async def pin_offsets(self, offsets: Mapping[Place, int], membership: Membership) -> None:
+        """See `ports.Sink`."""
+        await self._producer.pin_offsets(offsets, membership)
+
+    async def discard(self) -> None:
+        """See `ports.Sink`."""
+        await self._producer.discard()
 
     async def targets(self) -> Targets:
         """See `ports.Sink`."""
