@@ -26,9 +26,9 @@ from benchmarks.adult import DATA
 from benchmarks.limits import options_of, policy_of, released, table_of_nodes
 from benchmarks.report import machine, on_one_core, write_json
 from benchmarks.tables import Table
-from stream_anon.engine.uniting import presence
+from stream_anon.engine.uniting import presence_uniting
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
+from stream_anon.microdata.population.presence_bound import PopulationCounts, PresenceBound
 from stream_anon.microdata.release import Release, Suppression
 from stream_anon.privacy.generalization import Generalizer, generalize
 from stream_anon.privacy.population.presence_check import PresenceCheck
@@ -69,11 +69,11 @@ def rows_of(table: Table, k: int, windows: Sequence[int], repeats: int) -> Itera
         ways: dict[str, tuple[Policy, int]] = {NONE: (policy, 0)}
         for most in MOST.get(size, (0.1, 0.3)):
             own = bounded(policy, population, most)
-            ways |= {f"{most:g}, suppressed": (own, 0), f"{most:g}, united": (own, presence.MOST_UNITING)}
+            ways |= {f"{most:g}, suppressed": (own, 0), f"{most:g}, united": (own, presence_uniting.MOST_UNITING)}
         found: dict[str, tuple[list[Release], float]] = {}
         for turn in range(repeats + 1):  # in the first one kernels are compiled
             for name, (own, rounds) in ways.items():
-                with patch.object(presence, "MOST_UNITING", rounds):
+                with patch.object(presence_uniting, "MOST_UNITING", rounds):
                     releases, seconds = released(own, table, own)
                 found[name] = releases, min(seconds, found[name][1] if turn > 1 else np.inf)
         for name, one in found.items():

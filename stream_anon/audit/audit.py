@@ -35,7 +35,7 @@ from stream_anon.audit.scope import (
 from stream_anon.audit.signing.signatures import SignatureAudit
 from stream_anon.audit.verdict import AuditCounts, Kind, Verdict
 from stream_anon.audit.whole_certificates import CertificateParts, WholeCertificate
-from stream_anon.audit.windows import WindowRecords
+from stream_anon.audit.window_comparison import WindowRecords
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.policy import Policy
 from stream_anon.privacy.certificate import BATCH_PATTERN, Certificate, read_part

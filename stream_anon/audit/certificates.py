@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from stream_anon.audit.collected_violations import CollectedViolations
 from stream_anon.audit.population.completed_classes import CompletionAudit
-from stream_anon.audit.population.presence import PresenceAudit
+from stream_anon.audit.population.published_presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.scope import seconds_of
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.verdict import Kind
-from stream_anon.audit.windows import published_tuple
+from stream_anon.audit.window_comparison import published_tuple
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.choices.window_limits import AboveMost
 from stream_anon.microdata.policy import EVERY_RECORD, Policy

@@ -10,10 +10,10 @@ import msgspec
 
 from stream_anon.audit.certificates import CertificateAudit, Counted
 from stream_anon.audit.collected_violations import CollectedViolations
-from stream_anon.audit.population.presence import PresenceAudit
+from stream_anon.audit.population.published_presence import PresenceAudit
 from stream_anon.audit.released_records import ValueBook
 from stream_anon.audit.verdict import Kind
-from stream_anon.audit.windows import WindowAudit
+from stream_anon.audit.window_comparison import WindowAudit
 from stream_anon.errors import CertificateError, SettingsError
 from stream_anon.microdata.attributes import Identifier, PublishedForm, ScalarType, Sensitive
 from stream_anon.microdata.bounds import RecordBound, Shield
@@ -25,7 +25,7 @@ from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
+from stream_anon.microdata.population.presence_bound import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import Asked, Certificate
 from stream_anon.privacy.policy_document import DocumentPart, PolicyDocument, join_document

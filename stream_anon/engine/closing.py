@@ -15,7 +15,7 @@ from stream_anon.engine.dealing import dealt
 from stream_anon.engine.gating import WindowGate
 from stream_anon.engine.returning import counted_release
 from stream_anon.engine.sealed_window import SealedWindow
-from stream_anon.engine.uniting.presence import PresenceUniter
+from stream_anon.engine.uniting.presence_uniting import PresenceUniter
 from stream_anon.engine.uniting.raising import Raiser
 from stream_anon.engine.uniting.unions import Raised
 from stream_anon.microdata.batch import Reason

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stream_anon.engine.closing import missing_by_name
 from stream_anon.engine.sealed_window import missing_counts
 from stream_anon.formats.tables.passed_columns import PassedColumns
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.judging.disguises.resembling import MOST_LOOKED_AT, Disguise, looks_like
 from stream_anon.judging.missing_values import MissingValues, missing_of
 from stream_anon.microdata.attributes import Passing, PassThrough

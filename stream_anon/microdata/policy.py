@@ -29,7 +29,7 @@ from stream_anon.microdata.policy_checks import (
     check_returning,
     check_shields,
 )
-from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
+from stream_anon.microdata.population.presence_bound import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 EVERY_RECORD = "every-record"

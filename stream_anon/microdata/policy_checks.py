@@ -12,7 +12,7 @@ from stream_anon.microdata.choices.method_choice import ANATOMY, IAB, MethodChoi
 from stream_anon.microdata.choices.window_limits import Shortfall, WindowLimits
 from stream_anon.microdata.diversity import CRITERIA, MOST_CLASS, Diversity
 from stream_anon.microdata.domains.domain import WHOLE_TABLE
-from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
+from stream_anon.microdata.population.presence_bound import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 MOST_EXTRA_LEVELS = 10

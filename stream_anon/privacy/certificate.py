@@ -16,7 +16,7 @@ import msgspec
 from stream_anon.errors import CertificateError, LaterVersionError
 from stream_anon.microdata.output.stated_counterfeits import StatedCounterfeits
 from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns, StatedSeries
-from stream_anon.microdata.population.presence import AskedPresence
+from stream_anon.microdata.population.presence_bound import AskedPresence
 
 SCHEMA_VERSION: Final = 2
 PART_BYTES = 512 * 1024  # a part is smaller; brokers refuse 1 MiB by default, and copies need room for headers

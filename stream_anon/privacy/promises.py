@@ -17,7 +17,7 @@ import msgspec
 from stream_anon.microdata.attributes import Attribute, PassThrough, Sensitive
 from stream_anon.microdata.output.stated_returns import AskedFamilies, AskedReturns
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.microdata.population.presence import AskedPresence
+from stream_anon.microdata.population.presence_bound import AskedPresence
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.privacy.certificate import (
     Asked,

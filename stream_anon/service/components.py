@@ -9,10 +9,10 @@ from stream_anon.microdata.policy import Policy
 from stream_anon.ports import At, Clock, Codec, ReleaseLedger, Sink, Source
 from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.bounding import Bounding
+from stream_anon.service.closing.closing_steps import ClosingSteps
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.size_learning import SizeLearning
-from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.counting import Counting
 from stream_anon.service.events import Listener
 from stream_anon.service.retrying import Reachability

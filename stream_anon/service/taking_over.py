@@ -10,8 +10,8 @@ from stream_anon.service.intake.input_reader import Reader
 from stream_anon.service.joining import Joining
 from stream_anon.service.retrying import Patience
 from stream_anon.service.takeover.holdings import Holdings
-from stream_anon.service.takeover.steps import take_over
 from stream_anon.service.takeover.taken_over import Beginnings, Moved, TakenOver
+from stream_anon.service.takeover.takeover_steps import take_over
 
 WAIT = 0.2  # seconds for the group, before the loop goes on
 RENEWED_WITHIN = 10.0  # seconds for the next heartbeat, which renews a membership that was turned away

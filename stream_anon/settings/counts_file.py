@@ -17,7 +17,7 @@ from stream_anon.formats.tables.small_texts import read_numbered_table
 from stream_anon.microdata.attributes import Attribute
 from stream_anon.microdata.batch import Reason
 from stream_anon.microdata.coding import code_value
-from stream_anon.microdata.population.presence import PopulationCounts
+from stream_anon.microdata.population.presence_bound import PopulationCounts
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 
 KEY = "privacy.presence.population"

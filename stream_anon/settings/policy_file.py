@@ -36,7 +36,7 @@ from stream_anon.microdata.ids import Normalization, in_order
 from stream_anon.microdata.output.digest_key import DigestKey
 from stream_anon.microdata.output.shape import Shape
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PresenceBound
+from stream_anon.microdata.population.presence_bound import PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.secret_files import read_key
 from stream_anon.settings.attributes.attribute import DOMAIN_KEYS, DOMAIN_SETTINGS, AttributeSettings

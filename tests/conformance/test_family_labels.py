@@ -33,7 +33,7 @@ from stream_anon.formats.tables.arrow.frames import batches_of
 from stream_anon.formats.tables.arrow.parquet_files import ParquetReader
 from stream_anon.formats.tables.arrow.releases import ReleaseTables
 from stream_anon.formats.tables.csv_files import CsvReader
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.microdata.attributes import Identifier, Sensitive
 from stream_anon.microdata.batch import CodedBatch
 from stream_anon.microdata.diversity import Diversity

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.writing.passing import Spans
+from stream_anon.formats.writing.passed_texts import Spans
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import CodedRecord, Misfit
 from stream_anon.microdata.policy import Policy

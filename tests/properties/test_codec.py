@@ -17,7 +17,7 @@ from stream_anon.formats.json.json_codec import JsonCodec
 from stream_anon.formats.json.scanner.scanner import Scanner
 from stream_anon.formats.json.scanner.tables import scan_tables
 from stream_anon.formats.json.single_reading import SingleReader
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.microdata.attributes import Missing, Unknown
 from stream_anon.microdata.batch import CodedBatch, Reason
 from stream_anon.microdata.coding import BatchBuilder, CodedRecord, Misfit

@@ -26,7 +26,7 @@ from stream_anon.microdata.choices.window_limits import MOST_RECORDS
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.output.statement import Statement
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PresenceBound
+from stream_anon.microdata.population.presence_bound import PresenceBound
 from stream_anon.microdata.release import Suppression
 from stream_anon.operations.audit.auditing import WantedAudit
 from stream_anon.operations.leakage.leakage_page import leakage_page

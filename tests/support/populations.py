@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_anon.microdata.attributes import Attribute, PublishedForm, Unknown
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PopulationCounts, PresenceBound
+from stream_anon.microdata.population.presence_bound import PopulationCounts, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release
 

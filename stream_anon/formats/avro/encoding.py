@@ -10,7 +10,7 @@ import msgspec
 
 from stream_anon.formats.avro.passing import NULL, VALUE, avro_list, avro_passing, avro_scalar, avro_text
 from stream_anon.formats.writing.binary import BinaryEncoder
-from stream_anon.formats.writing.encoding import OfRecord, Part, of_class
+from stream_anon.formats.writing.record_encoding import OfRecord, Part, of_class
 from stream_anon.formats.writing.varints import zigzag
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of

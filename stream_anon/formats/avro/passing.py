@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 
 from stream_anon.formats.writing.binary import Leads, binary_values
-from stream_anon.formats.writing.encoding import Passing
 from stream_anon.formats.writing.odd_values import BOOLEAN, INTEGER, LIST, NUMBER, STRING, kinds_of
+from stream_anon.formats.writing.record_encoding import Passing
 from stream_anon.formats.writing.varints import varint, zigzag
 from stream_anon.microdata.attributes import MOST_ITEMS
 from stream_anon.microdata.domains.domain import Scalar

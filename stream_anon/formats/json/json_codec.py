@@ -14,8 +14,8 @@ from stream_anon.formats.json.record_parts import json_encoder
 from stream_anon.formats.json.scanner.scanner import Scanner
 from stream_anon.formats.json.scanner.tables import deep_attributes, scan_tables
 from stream_anon.formats.json.single_reading import SingleReader
-from stream_anon.formats.writing.encoding import NOTHING
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
+from stream_anon.formats.writing.record_encoding import NOTHING
 from stream_anon.microdata.attributes import MOST_ITEMS, ScalarType, Sensitive
 from stream_anon.microdata.batch import CodedBatch, joined_sets
 from stream_anon.microdata.coding import BatchBuilder, Passed

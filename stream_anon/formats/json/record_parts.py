@@ -6,8 +6,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stream_anon.formats.writing.encoding import NOTHING, Fixed, OfRecord, Part, Passing, ReleaseEncoder, of_class
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
+from stream_anon.formats.writing.record_encoding import (
+    NOTHING,
+    Fixed,
+    OfRecord,
+    Part,
+    Passing,
+    ReleaseEncoder,
+    of_class,
+)
 from stream_anon.microdata.attributes import MOST_ITEMS, PassThrough, ScalarType
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of
 from stream_anon.microdata.output.shape import Shape

@@ -10,7 +10,7 @@ import msgspec
 from stream_anon.formats.protobuf.opcodes import FIXED_64, LENGTH, VARINT
 from stream_anon.formats.protobuf.passing import protobuf_list, protobuf_passing, protobuf_scalar, sized, tag
 from stream_anon.formats.writing.binary import AROUND, BinaryEncoder
-from stream_anon.formats.writing.encoding import OfRecord, Shared, Together, of_class
+from stream_anon.formats.writing.record_encoding import OfRecord, Shared, Together, of_class
 from stream_anon.formats.writing.varints import MOST_VARINT, varint
 from stream_anon.microdata.attributes import PassThrough
 from stream_anon.microdata.output.output_members import Member, Placed, by_first_key, members_of

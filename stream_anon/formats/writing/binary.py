@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
 from stream_anon.formats.writing.copying import copied
-from stream_anon.formats.writing.encoding import Part, Passing, ReleaseEncoder
 from stream_anon.formats.writing.odd_values import (
     INTEGER,
     NUMBER,
@@ -21,7 +20,8 @@ from stream_anon.formats.writing.odd_values import (
     plain_integer,
     without_large_numbers,
 )
-from stream_anon.formats.writing.passing import PassedTexts, Spans
+from stream_anon.formats.writing.passed_texts import PassedTexts, Spans
+from stream_anon.formats.writing.record_encoding import Part, Passing, ReleaseEncoder
 from stream_anon.formats.writing.record_writing import JoinedTexts
 from stream_anon.formats.writing.varints import MOST_VARINT, put_varint, varint_size, zigzagged
 from stream_anon.microdata.batch import CodedBatch

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_anon.compiled import checked_inlined, checked_kernel
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.microdata.attributes import ScalarType
 from stream_anon.microdata.batch import CodedBatch, Reason, Rejects
 from stream_anon.microdata.keys import sealed

@@ -1,8 +1,8 @@
 """Let the ledger forget partitions that were set back, or let those of a re-created topic begin anew.
 
 A committed offset below the ledger stops its partition, and so does a topic that was deleted and created anew
-(`service/takeover/steps.py`). Only this lets them go on: an operator has seen what is at stake, no worker is at
-work, and exactly the partitions that were shown are changed, in one transaction.
+(`service/takeover/takeover_steps.py`). Only this lets them go on: an operator has seen what is at stake, no worker
+is at work, and exactly the partitions that were shown are changed, in one transaction.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 
 from stream_anon.ports import Membership
 from stream_anon.service.closing.bounding import Bounding
+from stream_anon.service.closing.closing_steps import ClosingSteps
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.outgoing import (
     ClosedWindow,
@@ -24,7 +25,6 @@ from stream_anon.service.closing.outgoing import (
 )
 from stream_anon.service.closing.rechecking import Rechecks
 from stream_anon.service.closing.size_learning import SizeLearning
-from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Outcome, WindowAbandoned
 
 CANCEL_WITHIN = 0.5

@@ -160,7 +160,7 @@ class TransactionBroken(Event):
     Parameters
     ----------
     step
-        Name of the step of `service/closing/steps.py`.
+        Name of the step of `service/closing/closing_steps.py`.
     error
         The failure in our own words, or the name of its type; never a library's message.
     windows

@@ -38,12 +38,12 @@ from stream_anon.privacy.criteria import Criteria
 from stream_anon.service.busy_time import BusyTime
 from stream_anon.service.closing.agreed_time import AgreedTime
 from stream_anon.service.closing.bounding import Bounding
+from stream_anon.service.closing.closing_steps import ClosingSteps
 from stream_anon.service.closing.first_window import FirstWindow
 from stream_anon.service.closing.leaking import LeakageSamples
 from stream_anon.service.closing.rechecking import SHARE, Rechecks
 from stream_anon.service.closing.sampling import Sampler
 from stream_anon.service.closing.size_learning import SizeLearning
-from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.closing.studies import Studies
 from stream_anon.service.closing.writer import Writer
 from stream_anon.service.components import Components, OperatorChoices

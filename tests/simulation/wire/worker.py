@@ -20,14 +20,14 @@ from stream_anon.microdata.output.statement import Statement
 from stream_anon.ports import Membership, Parcel, Place, Publication, Source, Targets
 from stream_anon.ports.publication import header_of
 from stream_anon.service.closing.agreed_time import AgreedTime
+from stream_anon.service.closing.closing_steps import ClosingSteps
 from stream_anon.service.closing.outgoing import ClosedWindow, OutgoingWindow, QueuedWindow
-from stream_anon.service.closing.steps import ClosingSteps
 from stream_anon.service.events import Away, Event, Readings
 from stream_anon.service.fault_points import nowhere
 from stream_anon.service.retrying import Pauses, Reachability
 from stream_anon.service.takeover.ledger_keeping import LedgerKeeper
-from stream_anon.service.takeover.steps import take_over
 from stream_anon.service.takeover.taken_over import Beginnings, Moved
+from stream_anon.service.takeover.takeover_steps import take_over
 from tests.simulation.wire.network import HOST
 
 INPUT, OUTPUT, CERTIFICATES, LEDGER = "people", "out", "out.certificates", "out.ledger"

@@ -237,7 +237,7 @@ def test_every_kind_can_be_found(policy: Policy) -> None:
         Kind.BROKEN_FAMILY,  # in test_families.py
         Kind.TOO_FEW_SHIELDED,  # in test_shields.py
         Kind.WRONG_ACHIEVED_SHIELD,
-        Kind.TOO_MANY_PRESENT,  # in population/test_presence.py
+        Kind.TOO_MANY_PRESENT,  # in population/test_published_presence.py
         Kind.WRONG_ACHIEVED_PRESENCE,
         Kind.WRONG_SCHEMA,  # in test_stated_schemas.py
         Kind.UNREADABLE,  # in test_strays.py

@@ -12,7 +12,7 @@ from stream_anon.clustering.shield_groups import join_groups
 from stream_anon.engine.closing import Closer
 from stream_anon.engine.keyed_draws import DrawsKey, keyed_order
 from stream_anon.engine.warming import warm_up
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.bounds import Shield
 from stream_anon.microdata.choices.engine_choice import EngineChoice

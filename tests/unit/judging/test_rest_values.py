@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_anon.formats.codecs import codec_of
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.judging.findings import Severity
 from stream_anon.judging.rest_values import RestValues, rest_values
 from stream_anon.judging.sample_findings import sample_findings

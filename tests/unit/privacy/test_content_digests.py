@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from stream_anon.formats.tables.passed_columns import PassedColumns
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.microdata.attributes import Insensitive, ScalarType, Sensitive
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy

@@ -28,7 +28,7 @@ from stream_anon.formats.json.scanner.tables import (
     TABLE,
     ScanTables,
 )
-from stream_anon.formats.writing.passing import PassedTexts
+from stream_anon.formats.writing.passed_texts import PassedTexts
 from stream_anon.microdata.attributes import Sensitive
 from stream_anon.microdata.batch import MISSING_KEY, CodedBatch, Rejects
 from stream_anon.microdata.domains.code_reading import ByIsoText, ByMoment

@@ -23,7 +23,7 @@ from stream_anon.operations.ledger.looking import Brokers
 from stream_anon.operations.ledger.offsets import Account, OffsetStanding, Question, Survey, parse_places
 from stream_anon.ports import LedgerEntry, Place
 from stream_anon.service.takeover.resuming import judge
-from stream_anon.service.takeover.steps import Stop
+from stream_anon.service.takeover.takeover_steps import Stop
 from stream_anon.settings.sections.kafka_settings import KafkaSettings
 from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker, MemoryLedger, MemorySink

@@ -274,7 +274,7 @@ def test_the_same_policy_and_a_lower_revision_are_not_compared(tmp_path: Path) -
     refuse_weaker(_policy(tmp_path, k=10, revision=2), "", before, ledger=True)
     refuse_weaker(
         _policy(tmp_path, k=5, revision=1), "", before, ledger=True
-    )  # it stands by: see service/takeover/steps.py
+    )  # it stands by: see service/takeover/takeover_steps.py
 
 
 def test_a_restarted_worker_of_a_lower_revision_stands_by_without_a_ledger_too(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from stream_anon.microdata.bounds import ReturnBound, Shield
 from stream_anon.microdata.diversity import Closeness, Distance, Diversity, Recursion
 from stream_anon.microdata.domains.families import ShownAs
 from stream_anon.microdata.output.statement import Statement
-from stream_anon.microdata.population.presence import PresenceBound
+from stream_anon.microdata.population.presence_bound import PresenceBound
 from stream_anon.service.status.criteria_in_words import in_words
 from stream_anon.settings.policy_file import load_policy
 

@@ -7,7 +7,7 @@ import pytest
 from stream_anon.ports import LedgerEntry
 from stream_anon.service.events import PartitionStopped, TransactionBroken, WindowPublished
 from stream_anon.service.takeover.resuming import judge
-from stream_anon.service.takeover.steps import Start, Stop
+from stream_anon.service.takeover.takeover_steps import Start, Stop
 from tests.support.driver import Driver, after_release, people
 from tests.support.memory import INPUT, MemoryBroker
 

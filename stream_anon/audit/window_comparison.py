@@ -14,7 +14,7 @@ from stream_anon.audit.digests.comparing import Recount, Uncompared, keys_of
 from stream_anon.audit.digests.kept_lines import WindowLines
 from stream_anon.audit.formats.contents import lines_of
 from stream_anon.audit.formats.series import Series
-from stream_anon.audit.population.presence import PresenceAudit
+from stream_anon.audit.population.published_presence import PresenceAudit
 from stream_anon.audit.released_records import Decoded, ReleasedRecordReader, ValueBook
 from stream_anon.audit.shields import ShieldAudit
 from stream_anon.audit.spreads import NULL, Shown, disclosed, faults, is_true

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stream_anon.microdata.attributes import PublishedForm
 from stream_anon.microdata.domains.hierarchy import ROOT_LABEL
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PopulationCounts
+from stream_anon.microdata.population.presence_bound import PopulationCounts
 from stream_anon.privacy.certificate import Certificate
 
 MOST_REMEMBERED = 64 * 1024 * 1024  # bytes, of which combinations fit which values

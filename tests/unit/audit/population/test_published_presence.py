@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from stream_anon.audit.audit import Audit, audit_in_order
-from stream_anon.audit.population.presence import PresenceAudit
+from stream_anon.audit.population.published_presence import PresenceAudit
 from stream_anon.audit.verdict import Kind, Verdict
 from stream_anon.microdata.attributes import Unknown
 from stream_anon.microdata.domains.numbers import NumericDomain

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_anon.formats.writing.passing import PassedTexts, Spans
+from stream_anon.formats.writing.passed_texts import PassedTexts, Spans
 from stream_anon.formats.writing.record_writing import JoinedTexts, write_records
 from stream_anon.microdata.keys import PADDING, padded_words
 from stream_anon.microdata.payload import Payload

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_anon.engine.closing import Closer
-from stream_anon.engine.uniting import presence
+from stream_anon.engine.uniting import presence_uniting
 from stream_anon.microdata.attributes import Identifier
 from stream_anon.microdata.choices.method_choice import MethodChoice
 from stream_anon.microdata.columns import Columns
@@ -21,7 +21,7 @@ from stream_anon.microdata.domains.automatic import balanced
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import Policy
-from stream_anon.microdata.population.presence import PopulationCounts
+from stream_anon.microdata.population.presence_bound import PopulationCounts
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from stream_anon.microdata.release import Release, Suppression
 from tests.attacks.town import ENGINES, Service, town_policy, townspeople
@@ -139,7 +139,7 @@ def test_on_fixed_levels_and_by_methods_what_fails_is_suppressed() -> None:
 
 
 def test_rounds_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "MOST_UNITING", 0)
+    monkeypatch.setattr(presence_uniting, "MOST_UNITING", 0)
     _, release = _release(FOUR, PAIRS, TOWN)
     assert release.suppressed == {Suppression.PRESENCE: 2}
 
@@ -155,8 +155,8 @@ def test_without_presence_nothing_is_looked_at(monkeypatch: pytest.MonkeyPatch) 
     def forbidden(*given: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(presence, "near_classes", forbidden)
-    monkeypatch.setattr(presence, "people_of", forbidden)
+    monkeypatch.setattr(presence_uniting, "near_classes", forbidden)
+    monkeypatch.setattr(presence_uniting, "people_of", forbidden)
     release = Service(town_policy()).release(townspeople(100))
     assert release.released
     assert release.achieved_presence is None
@@ -195,7 +195,7 @@ def test_every_engine_keeps_it_and_uniting_loses_less_than_suppression(
     others = [tuple(a.code(one[a.name]) for a in bare.quasi_identifiers) for one in townspeople(4000, 1)]
     policy = town_policy(engine=engine, **bounded(0.25, population(codes + others)))
     united = Service(policy).release(people)
-    monkeypatch.setattr(presence, "MOST_UNITING", 0)
+    monkeypatch.setattr(presence_uniting, "MOST_UNITING", 0)
     suppressed = Service(policy).release(people)
     for release in (united, suppressed):
         assert all(share <= Fraction("0.25") for share in shares(policy, release))

@@ -13,7 +13,7 @@ from stream_anon.microdata.choices.method_choice import ANATOMY, IAB, MethodChoi
 from stream_anon.microdata.domains.categories import CategoricalDomain
 from stream_anon.microdata.domains.hierarchy import Hierarchy
 from stream_anon.microdata.policy import EVERY_RECORD, Policy
-from stream_anon.microdata.population.presence import AskedPresence, PresenceBound
+from stream_anon.microdata.population.presence_bound import AskedPresence, PresenceBound
 from stream_anon.microdata.quasi_identifier import QuasiIdentifier
 from tests.attacks.town import town_policy
 from tests.support.populations import DIGEST, bounded, population
