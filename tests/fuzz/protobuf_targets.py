@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from stream_anon.formats.protobuf import proto_files
 from stream_anon.microdata.batch import Reason
@@ -80,13 +80,16 @@ def _reader(setting: bytes) -> reading.Reader:
 def _with_what_is_read(file: FileDescriptorProto) -> FileDescriptorProto:
     """Return a file without the fields that no attribute declares: we do not look at them.
 
-    Those of oneofs stay, since they replace others.
+    Those of oneofs stay, since they replace others, but nobody asks whether their texts are UTF-8.
     """
     found = FileDescriptorProto.FromString(file.SerializeToString())
     for message in found.message_type:
         kept = [one for one in message.field if one.name in _READ or one.HasField("oneof_index")]
         del message.field[:]
         message.field.extend(kept)
+        for one in message.field:
+            if one.name not in _READ and one.type == FieldDescriptorProto.TYPE_STRING:
+                one.type = FieldDescriptorProto.TYPE_BYTES
     return found
 
 
