@@ -192,7 +192,7 @@ def test_a_tuple_is_crowded_from_the_first_individual_beyond_its_share_on(most: 
 
 
 def test_what_is_remembered_of_a_large_population_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_anon.audit.population.presence.MOST_REMEMBERED", 3 * len(set(_town())))
+    monkeypatch.setattr("stream_anon.audit.population.published_presence.MOST_REMEMBERED", 3 * len(set(_town())))
     policy = _ward(**bounded(0.5, population(_town())))
     judge, release = PresenceAudit(policy), release_of(policy, GROUPS)
     for values in zip(*release.classes.values, strict=True):
