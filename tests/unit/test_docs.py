@@ -23,6 +23,7 @@ from stream_anon.settings.settings_page import SECTIONS, settings_page
 from tests.support.data import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOMS_PAGES = sorted((ROOT / "stream_anon").rglob("README.md"))
 TEXTS = (".md", ".py", ".yaml", ".yml", ".toml", ".txt", ".tpl", ".sh")
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 TABLE = re.compile(r"^\| `([a-z_]+)` \|", re.MULTILINE)
@@ -124,6 +125,18 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = set(FILE.findall(_code(page)))
     missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "stream_anon" / name).exists())]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", ROOMS_PAGES, ids=lambda page: str(page.parent.relative_to(ROOT)))
+def test_every_file_that_a_readme_of_a_room_names_is_there(page: Path) -> None:
+    """In the room or in a folder that the page names, or where its path leads from the package or the project."""
+    text = page.read_text()
+    named = re.findall(r"`([\w./-]+\.py)`", text)
+    places = [page.parent / folder for folder in ("", *re.findall(r"`(\.\./\w+/)`", text))]
+    near = {path.name for place in places for path in place.rglob("*.py")}
+    places += [ROOT / "stream_anon", ROOT]
+    assert named
+    assert [n for n in named if n not in near and not any((place / n).exists() for place in places)] == []
 
 
 def test_every_file_that_a_recipe_names_without_its_folder_exists() -> None:
