@@ -16,6 +16,22 @@ from stream_anon.privacy.costs.cost import interval_cost, set_cost
 from stream_anon.privacy.costs.model import CostModel
 
 
+class Growing(NamedTuple):
+    """Classes that grow.
+
+    Parameters
+    ----------
+    tables
+        The cost tables.
+    low, high
+        int32[c, q], the boxes.
+    """
+
+    tables: Tables
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+
 class Values(NamedTuple):
     """The values that c classes have met, of attributes that are published as sets.
 
@@ -71,34 +87,19 @@ def meet_values(model: CostModel, values: Values | None, c: int, codes: NDArray[
 
 
 @bare_inlined
-def begin(
-    model: CostModel,
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    values: Values | None,
-    c: int,
-    codes: NDArray[np.int32],
-    row: int,
-) -> None:
-    """Let class c hold a row of codes int32[n, q] and no other; low and high are int32[c, q]."""
+def begin(classes: Growing, values: Values | None, c: int, codes: NDArray[np.int32], row: int) -> None:
+    """Let class c hold a row of codes int32[n, q] and no other."""
     for j in range(codes.shape[1]):
-        low[c, j] = codes[row, j]
-        high[c, j] = codes[row, j]
+        classes.low[c, j] = codes[row, j]
+        classes.high[c, j] = codes[row, j]
     forget_values(values, c)
-    meet_values(model, values, c, codes, row)
+    meet_values(classes.tables.model, values, c, codes, row)
 
 
 @bare_inlined
-def take_in(
-    model: CostModel,
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    values: Values | None,
-    c: int,
-    codes: NDArray[np.int32],
-    row: int,
-) -> bool:
+def take_in(classes: Growing, values: Values | None, c: int, codes: NDArray[np.int32], row: int) -> bool:
     """Let class c take in a row as well, as in `begin`; return whether its box or its values have changed."""
+    low, high = classes.low, classes.high
     changed = np.int32(0)
     for j in range(codes.shape[1]):
         bottom = min(low[c, j], codes[row, j])
@@ -106,14 +107,13 @@ def take_in(
         changed |= (bottom ^ low[c, j]) | (top ^ high[c, j])
         low[c, j] = bottom
         high[c, j] = top
-    return meet_values(model, values, c, codes, row) or changed != 0
+    return meet_values(classes.tables.model, values, c, codes, row) or changed != 0
 
 
 @bare_inlined
-def class_cost(
-    tables: Tables, low: NDArray[np.int32], high: NDArray[np.int32], values: Values | None, c: int
-) -> float:
+def class_cost(classes: Growing, values: Values | None, c: int) -> float:
     """Return what a record of class c costs: by its box, and by its values where sets are published."""
+    tables, low, high = classes.tables, classes.low, classes.high
     if values is None:
         return box_cost(tables, low, high, c)
     cost = 0.0

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.forest.cost_tables import leading_tables
 from stream_anon.clustering.forest.growing_classes import (
+    Growing,
     Values,
     class_cost,
     forget_values,
@@ -76,7 +77,7 @@ def cut_line(
     n = len(point_of)
     q = points.shape[1]
     stride = max(k // _FINEST, 1)
-    tables = leading_tables(model)
+    grown = Growing(leading_tables(model), np.empty((1, q), np.int32), np.empty((1, q), np.int32))
     codes = np.empty((n, q), np.int32)
     for i in range(n):
         for j in range(q):
@@ -87,8 +88,6 @@ def cut_line(
     best[:] = np.inf
     back = np.full(n + 1, -1, np.int64)
     best[0] = 0.0
-    low = np.empty((1, q), np.int32)
-    high = np.empty((1, q), np.int32)
     for end in range(k, n + 1):
         if end % stride != 0 and end % k != 0 and (n - end) % k != 0:
             continue
@@ -106,15 +105,15 @@ def cut_line(
             if place == end - k:
                 changed = True
                 for j in range(q):
-                    low[0, j] = lows[end, j]
-                    high[0, j] = highs[end, j]
+                    grown.low[0, j] = lows[end, j]
+                    grown.high[0, j] = highs[end, j]
                 forget_values(values, 0)
                 for row in range(place, end if values is not None else place):
                     meet_values(model, values, 0, codes, row)
             else:
-                changed = take_in(model, low, high, values, 0, codes, place)
+                changed = take_in(grown, values, 0, codes, place)
             if changed:
-                cost = class_cost(tables, low, high, values, 0)
+                cost = class_cost(grown, values, 0)
                 if longest < 2 * k:
                     hope = np.inf
                     for early in range(max(end - longest, 0), place + 1):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stream_anon.clustering.array_copying import copy_to
 from stream_anon.clustering.forest.cost_tables import LITTLE, Tables, leading_tables
-from stream_anon.clustering.forest.growing_classes import Values, begin, class_cost, take_in, values_of
+from stream_anon.clustering.forest.growing_classes import Growing, Values, begin, class_cost, take_in, values_of
 from stream_anon.clustering.forest.refining.split import sort_codes
 from stream_anon.clustering.legality import is_legal
 from stream_anon.clustering.rules import Rules
@@ -32,8 +32,8 @@ class _Pool(NamedTuple):
 
     Parameters
     ----------
-    tables
-        The cost tables.
+    classes
+        The left class, the right one and both.
     codes, rows
         int32[m, q], and int64[m] the rows along one attribute.
     keys, counts
@@ -43,12 +43,11 @@ class _Pool(NamedTuple):
     bounds, priced
         float64[q], no cut along an attribute loses less, -1 where it is not sorted yet; bool[q], whether all cuts
         along it are priced.
-    low, high, cost
-        int32[3, q], float64[3]: the boxes of the left class, of the right one and of both, and what a record costs
-        in them.
+    cost
+        float64[3], what a record costs in each of the classes.
     """
 
-    tables: Tables
+    classes: Growing
     codes: NDArray[np.int32]
     rows: NDArray[np.int64]
     keys: NDArray[np.int32]
@@ -57,15 +56,13 @@ class _Pool(NamedTuple):
     losses: NDArray[np.float64]
     bounds: NDArray[np.float64]
     priced: NDArray[np.bool_]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
     cost: NDArray[np.float64]
 
 
 @kernel
 def _new_pool(m: int, q: int, tables: Tables) -> _Pool:
     return _Pool(
-        tables,
+        Growing(tables, np.empty((3, q), np.int32), np.empty((3, q), np.int32)),
         np.empty((m, q), np.int32),
         np.empty(m, np.int64),
         np.empty(m, np.int32),
@@ -74,8 +71,6 @@ def _new_pool(m: int, q: int, tables: Tables) -> _Pool:
         np.empty((q, m), np.float64),
         np.empty(q, np.float64),
         np.empty(q, np.bool_),
-        np.empty((3, q), np.int32),
-        np.empty((3, q), np.int32),
         np.empty(3, np.float64),
     )
 
@@ -191,15 +186,15 @@ def _loss_to_beat(
     their cut already: passing over them halves the time and costs 0.2 %. With published sets none is passed over.
     """
     m, q = len(pair), codes.shape[1]
-    low, high, cost = pool.low, pool.high, pool.cost
+    low, high, cost = pool.classes.low, pool.classes.high, pool.cost
     for i in range(m):
         for j in range(q):
             pool.codes[i, j] = codes[pair[i], j]
         side = _LEFT if i < left else _RIGHT
         if i in (0, left):
-            begin(pool.tables.model, low, high, values, side, pool.codes, i)
+            begin(pool.classes, values, side, pool.codes, i)
         else:
-            take_in(pool.tables.model, low, high, values, side, pool.codes, i)
+            take_in(pool.classes, values, side, pool.codes, i)
     apart = False
     for j in range(q):
         apart = apart or low[_LEFT, j] > high[_RIGHT, j] or low[_RIGHT, j] > high[_LEFT, j]
@@ -208,7 +203,7 @@ def _loss_to_beat(
     if m < 2 * k or (values is None and apart):
         return 0.0
     for side in range(3 if values is None else 2):
-        cost[side] = class_cost(pool.tables, low, high, values, side)
+        cost[side] = class_cost(pool.classes, values, side)
     old = cost[_LEFT] * left + cost[_RIGHT] * (m - left)
     if values is not None:
         return float(old)
@@ -222,7 +217,7 @@ def _cheapest_cut(pool: _Pool, values: Values | None, m: int, k: int, best: floa
     axis = -1
     cut = 0
     for j in range(pool.codes.shape[1]):
-        if pool.low[_BOTH, j] == pool.high[_BOTH, j]:
+        if pool.classes.low[_BOTH, j] == pool.classes.high[_BOTH, j]:
             continue
         if not pool.priced[j] and pool.bounds[j] < best:
             _price_cuts(pool, values, j, m, k, best)
@@ -242,8 +237,7 @@ def _price_cuts(pool: _Pool, values: Values | None, j: int, m: int, k: int, best
 
     Such an attribute is looked at again once a better cut was found illegal.
     """
-    tables, codes, order, losses = pool.tables, pool.codes, pool.places[j], pool.losses[j]
-    low, high, cost = pool.low, pool.high, pool.cost
+    codes, order, losses, cost = pool.codes, pool.places[j], pool.losses[j], pool.cost
     if pool.bounds[j] < 0:
         for i in range(m):
             pool.keys[i] = codes[i, j]
@@ -252,10 +246,10 @@ def _price_cuts(pool: _Pool, values: Values | None, j: int, m: int, k: int, best
         for i in range(k):
             place = order[i] if side == _LEFT else order[m - 1 - i]
             if i == 0:
-                begin(tables.model, low, high, values, side, codes, place)
+                begin(pool.classes, values, side, codes, place)
             else:
-                take_in(tables.model, low, high, values, side, codes, place)
-        cost[side] = class_cost(tables, low, high, values, side)
+                take_in(pool.classes, values, side, codes, place)
+        cost[side] = class_cost(pool.classes, values, side)
     pool.bounds[j] = k * (cost[_LEFT] + cost[_RIGHT]) + (m - 2 * k) * min(cost[_LEFT], cost[_RIGHT])
     if pool.bounds[j] >= best:
         return
@@ -266,6 +260,6 @@ def _price_cuts(pool: _Pool, values: Values | None, j: int, m: int, k: int, best
         for i in range(k, m - k + 1):
             if i > k:
                 place = order[i - 1] if side == _LEFT else order[m - i]
-                if take_in(tables.model, low, high, values, side, codes, place):
-                    cost[side] = class_cost(tables, low, high, values, side)
+                if take_in(pool.classes, values, side, codes, place):
+                    cost[side] = class_cost(pool.classes, values, side)
             losses[i if side == _LEFT else m - i] += i * cost[side]
