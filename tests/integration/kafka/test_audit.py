@@ -25,10 +25,12 @@ async def _audit(config: Path, *more: str) -> tuple[int | None, str]:
     return await command("audit", config, *more)
 
 
-async def _send(stage: Stage, topic: str, value: bytes, *headers: tuple[str, bytes]) -> None:
+async def _send(
+    stage: Stage, topic: str, value: bytes, *headers: tuple[str, bytes], partition: int | None = None
+) -> None:
     now = int(time.time()) * 1000  # a broker deletes what is older than its retention
     async with AIOKafkaProducer(bootstrap_servers=stage.kafka.address) as producer:
-        await producer.send_and_wait(topic, value, headers=list(headers), timestamp_ms=now)
+        await producer.send_and_wait(topic, value, partition=partition, headers=list(headers), timestamp_ms=now)
 
 
 async def test_a_right_topic_passes_and_a_wrong_one_is_accused(stage: Stage) -> None:
